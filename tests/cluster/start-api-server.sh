@@ -160,7 +160,7 @@ kubectl=("$bin/kubectl" --kubeconfig admin.kubeconfig --cache-dir "$work/kubectl
 wait_for "the API server" "${kubectl[@]}" get --raw /readyz
 wait_for "the namespace default" "${kubectl[@]}" get --raw /api/v1/namespaces/default
 
-"${kubectl[@]}" create -f "$crds" > crds.log 2>&1 || { cat crds.log >&2; fail "the CRDs were refused"; }
+"${kubectl[@]}" create -f "$crds" > crds.log 2>&1 || { cat crds.log >&2; exit 1; }
 for resource in neurondevices neuronquarantinepolicies neuronincidents; do
   "${kubectl[@]}" wait --for condition=Established --timeout 30s "crd/$resource.neuronobserver.io" >> crds.log
   # Established comes a moment before the first request is served.
