@@ -45,12 +45,13 @@ build() {
   say "built $program in $((SECONDS - started)) s"
 }
 
-# Without these the API server calls itself v0.0.0, and clients that compare versions refuse it.
-version=$(sed -n 's/^require k8s.io\/kubernetes v//p; s/^\tk8s.io\/kubernetes v//p' "$modules/kubernetes/go.mod" | head -1)
-version=${version%% *}
-version_package=k8s.io/component-base/version
-kubernetes_flags="-X $version_package.gitVersion=v$version -X $version_package.gitMajor=${version%%.*}"
-kubernetes_flags+=" -X $version_package.gitMinor=$(cut -d. -f2 <<< "$version")"
+# Without these the server and kubectl call themselves v0.0.0, and clients that compare versions refuse the server.
+version=$(sed -n 's/^\(require \|\t\)k8s.io\/kubernetes v\([0-9.]*\).*/\2/p' "$modules/kubernetes/go.mod" | head -1)
+IFS=. read -r major minor _ <<< "$version"
+kubernetes_flags=
+for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
+  kubernetes_flags+=" -X $package.gitVersion=v$version -X $package.gitMajor=$major -X $package.gitMinor=$minor"
+done
 
 build etcd etcd go.etcd.io/etcd/server/v3
 build kubernetes kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver "$kubernetes_flags"

@@ -18,7 +18,7 @@ work=${1:?usage: start-api-server.sh <workdir> <bindir>}
 bin=$(cd "${2:?usage: start-api-server.sh <workdir> <bindir>}" && pwd)
 crds=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../crds" && pwd)
 audit_log=${AUDIT_LOG:+$(realpath -m "$AUDIT_LOG")}
-start_limit_seconds=120   # 8 s when the machine is idle
+start_limit_seconds=120   # 7 s when the machine is idle
 
 mkdir -p "$work"
 cd "$work"
@@ -161,9 +161,16 @@ wait_for "the API server" "${kubectl[@]}" get --raw /readyz
 wait_for "the namespace default" "${kubectl[@]}" get --raw /api/v1/namespaces/default
 
 "${kubectl[@]}" create -f "$crds" > crds.log 2>&1 || { cat crds.log >&2; exit 1; }
-for resource in neurondevices neuronquarantinepolicies neuronincidents; do
-  "${kubectl[@]}" wait --for condition=Established --timeout 30s "crd/$resource.neuronobserver.io" >> crds.log
-  # Established comes a moment before the first request is served.
+"${kubectl[@]}" wait --for condition=Established --timeout 30s crd --all >> crds.log
+# Established comes before storage is ready: the first request of each gets a 429, which kubectl sits out for a second.
+resources=(neurondevices neuronquarantinepolicies neuronincidents)
+first_requests=()
+for resource in "${resources[@]}"; do
+  "${kubectl[@]}" get --raw "/apis/neuronobserver.io/v1alpha1/$resource" > /dev/null 2>&1 < /dev/null &
+  first_requests+=($!)
+done
+wait "${first_requests[@]}" || true
+for resource in "${resources[@]}"; do
   wait_for "$resource" "${kubectl[@]}" get --raw "/apis/neuronobserver.io/v1alpha1/$resource"
 done
 
