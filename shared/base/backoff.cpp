@@ -1,6 +1,7 @@
 #include "shared/base/backoff.h"
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
 #include <random>
 #include <utility>

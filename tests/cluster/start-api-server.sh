@@ -118,7 +118,7 @@ YAML
 ca="certificate-authority: \"$work/pki/ca.crt\""
 while read -r name groups; do
   token=$(openssl rand -hex 16)
-  echo "$token,$name,$name-uid,$groups" >> tokens.csv
+  echo "$token,$name,$name-uid${groups:+,$groups}" >> tokens.csv
   kubeconfig "$name" "$ca" "token: $token"
 done << 'USERS'
 admin system:masters
