@@ -45,6 +45,9 @@ struct Answer : Response {
   Answer(Response response) : Response(std::move(response)) {}  // NOLINT: implicit on purpose
   // When set, the body is what it writes (chunked), and it runs until it returns.
   std::function<void(const Writer&)> stream;
+  // For servers that play a broken one. Status 0: the connection is closed without an answer. `cut` is asked when
+  // `stream` has returned: true closes the connection without the end that the framing promises.
+  std::function<bool()> cut;
 };
 
 using Handler = std::function<Answer(const Request&)>;
