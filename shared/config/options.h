@@ -1,6 +1,6 @@
 // Options of a program: a struct with defaults, filled from YAML, then the environment, then flags; every mistake listed.
 //
-// For the mains. Not thread-safe. Unknown YAML keys are warnings (files stay usable across versions) and name the nearest
+// For the mains. Not thread-safe. An empty variable counts as unset; of a repeated flag the last counts. Unknown YAML keys are warnings (files stay usable across versions) and name the nearest
 // known key; unknown flags and wrong values are mistakes. Environment name: given for each option, or none.
 //
 //   AgentOptions options;
@@ -47,8 +47,9 @@ class Binder {
     Option& secret();  // --print-config shows *** instead
    private:
     friend class Binder;
-    std::string key_, help_, env_, accepted_;
+    std::string key_, help_, env_, accepted_, default_;
     bool secret_ = false, is_flag_ = false;
+    bool is_text_ = false;  // numbers in YAML are refused: 0123 and 1.10 would arrive changed
     std::function<Result<void>(std::string_view)> parse_;
     std::function<std::string()> print_;
   };
@@ -73,6 +74,15 @@ class Binder {
 
  private:
   Option& add(std::string key, std::string help, std::string accepted);
+  void read_yaml(const std::string& path, Loaded& loaded);
+  void walk_yaml(const json::Value& value, const std::string& prefix, const std::string& path,
+                 Loaded& loaded);
+  void take_yaml(size_t option, const json::Value& value, const std::string& path, Loaded& loaded);
+  void assign(size_t option, std::string_view value, const std::string& place, Loaded& loaded);
+  std::optional<size_t> find(std::string_view key) const;
+  bool is_section(const std::string& key) const;
+  std::string hint(const std::string& key) const;
+  std::string shown(size_t option) const;
 
   std::string program_, purpose_;
   std::vector<std::string> examples_;
