@@ -1,6 +1,6 @@
 // The Kubernetes API as far as we use it, with typed errors.
 //
-// For publishers, reflectors, leader election and actors. Thread-safe. Every call is bounded: 30 s in all, and at once
+// For publishers, reflectors, leader election and actors. Thread-safe. Every call is bounded: 30 s in all (a page of a list 60 s), and at once
 // when its stop token is requested. Names and values in paths and queries are encoded here. Answers are untrusted: what
 // is no JSON, or no object, is an Error.
 //
@@ -44,6 +44,9 @@ struct ListOptions {
 struct WatchOptions {
   std::string field_selector, label_selector;
   std::string resource_version;
+  // WatchList: every object as Added first, then a Bookmark annotated k8s.io/initial-events-end, then what happens.
+  // Servers that do not serve it answer Rejected: list in pages instead.
+  bool initial_events = false;
   std::chrono::seconds timeout{
       300};  // asked of the server; the reflector draws it from 5 to 10 minutes
   std::chrono::milliseconds silence{

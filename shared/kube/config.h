@@ -2,7 +2,7 @@
 //
 // For both programs and nobs. Functions of their inputs and files; thread-safe.
 //
-//   auto config = kube::load_config({.kubeconfig = options.kubeconfig}, getenv);
+//   const auto config = kube::load_config({.kubeconfig = options.kubeconfig}, std::getenv);
 //   kube::Client client(*config, "neuron-observer-agent", clock);
 #pragma once
 
@@ -20,13 +20,14 @@ struct ExecPlugin {
   std::string api_version, command;
   std::vector<std::string> args;
   std::vector<std::pair<std::string, std::string>> env;
+  std::string install_hint;  // what the kubeconfig says when the command is missing
 };
 
 struct Config {
   net::Endpoint endpoint;
   std::string path_prefix;  // of the server URL; usually empty
   std::string token;        // fixed
-  std::string token_file;   // re-read when it changes, at the latest after a minute and after a 401
+  std::string token_file;   // wins over token; looked at every 10 s and after a 401
   ExecPlugin exec;          // command empty: none
   std::string default_namespace = "default";
 };
