@@ -14,6 +14,8 @@ struct Headers {
 
   void set(std::string name, std::string value);         // replaces, name compared without case
   const std::string* find(std::string_view name) const;  // first of that name, without case
+  void remove(std::string_view name);                    // all of that name
+  size_t count(std::string_view name) const;
 };
 
 struct Request {

@@ -1,0 +1,37 @@
+#include "shared/net/http.h"
+
+#include <strings.h>
+
+#include <algorithm>
+
+namespace nobs::net {
+
+namespace {
+
+bool same_name(std::string_view left, std::string_view right) {
+  return left.size() == right.size() && ::strncasecmp(left.data(), right.data(), left.size()) == 0;
+}
+
+}  // namespace
+
+void Headers::set(std::string name, std::string value) {
+  remove(name);
+  list.emplace_back(std::move(name), std::move(value));
+}
+
+const std::string* Headers::find(std::string_view name) const {
+  const auto found = std::find_if(list.begin(), list.end(),
+                                  [&](const auto& entry) { return same_name(entry.first, name); });
+  return found == list.end() ? nullptr : &found->second;
+}
+
+void Headers::remove(std::string_view name) {
+  std::erase_if(list, [&](const auto& entry) { return same_name(entry.first, name); });
+}
+
+size_t Headers::count(std::string_view name) const {
+  return static_cast<size_t>(std::count_if(
+      list.begin(), list.end(), [&](const auto& entry) { return same_name(entry.first, name); }));
+}
+
+}  // namespace nobs::net
