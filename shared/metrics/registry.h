@@ -3,7 +3,7 @@
 // For every part that counts something about itself, and for the device metrics. Families are made once, at start; a
 // wrong or duplicate name is a broken invariant and aborts. Series come and go; a scrape shows only those that exist.
 // Thread-safe. At most `max_series` series in a family: further ones are dropped and counted in
-// neuron_observer_metrics_dropped_series_total.
+// neuron_observer_metrics_dropped_series_total{family}. Label values are cut to 1,024 bytes.
 //
 //   metrics::Registry registry;
 //   auto& requests = registry.counter("neuron_observer_api_requests_total", "Requests to the API server.", {"verb"});
@@ -35,7 +35,7 @@ class Gauge {
   virtual void set(const Labels& labels, double value) = 0;
   void set(double value) { set({}, value); }
   virtual void remove(const Labels& labels) = 0;
-  virtual void clear() = 0;
+  virtual void clear() = 0;  // a scrape may fall between this and the next set(): prefer remove()
 };
 
 class Histogram {
