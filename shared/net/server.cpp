@@ -202,6 +202,7 @@ void Server::State::run_stream(Connection connection, std::string head, bool chu
   whole_so_far = put(head);
   try {
     if (whole_so_far) answer.stream(writer);
+    if (answer.cut && answer.cut()) whole_so_far = false;
   } catch (...) {
     whole_so_far = false;
   }
@@ -389,7 +390,8 @@ void Server::State::collect_answers() {
     ready.swap(done);
   }
   for (Peer* peer : ready) {
-    if (peer->answer.stream && peer->head.request.method != "HEAD") {
+    if (peer->answer.status == 0) {  // asked for by the handler: no answer at all
+    } else if (peer->answer.stream && peer->head.request.method != "HEAD") {
       start_stream(*peer);
     } else {
       finish(*peer);
