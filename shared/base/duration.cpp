@@ -9,16 +9,19 @@
 namespace nobs {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, double>, 6> kUnits = {{
+// 64 bits of mantissa: nanoseconds stay exact up to the maximum, which they do not in a double.
+using Real = long double;
+
+constexpr std::array<std::pair<std::string_view, Real>, 6> kUnits = {{
     // two letters first, so that "ms" is not read as minutes
-    {"ns", 1.0},
-    {"us", 1e3},
-    {"ms", 1e6},
-    {"s", 1e9},
-    {"m", 60e9},
-    {"h", 3600e9},
+    {"ns", 1.0L},
+    {"us", 1e3L},
+    {"ms", 1e6L},
+    {"s", 1e9L},
+    {"m", 60e9L},
+    {"h", 3600e9L},
 }};
-constexpr double kMaximum = 10.0 * 365 * 24 * 3600e9;
+constexpr Real kMaximum = 10.0L * 365 * 24 * 3600e9L;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -29,11 +32,11 @@ Result<std::chrono::nanoseconds> parse_duration(std::string_view text) {
                               "\"; wanted like 90s, 10m or 1h30m, at most 10 years");
   if (text == "0") return std::chrono::nanoseconds(0);
   std::string_view rest = text;
-  double total = 0;
+  Real total = 0;
   if (rest.empty()) return wrong;
   while (!rest.empty()) {
-    double number = 0;
-    double scale = 1;
+    Real number = 0;
+    Real scale = 1;
     bool point = false;
     size_t digits = 0;
     size_t used = 0;
@@ -59,7 +62,7 @@ Result<std::chrono::nanoseconds> parse_duration(std::string_view text) {
     }
     if (!found || total > kMaximum) return wrong;
   }
-  return std::chrono::nanoseconds(std::llround(total));
+  return std::chrono::nanoseconds(std::llroundl(total));
 }
 
 std::string format_duration(std::chrono::nanoseconds duration) {

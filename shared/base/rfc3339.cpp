@@ -42,8 +42,11 @@ int take_digits(std::string_view& text, size_t digits) {
   return value;
 }
 
+// `wanted` in either case when it is a (lower-case) letter.
 bool take(std::string_view& text, char wanted) {
-  if (text.empty() || (text[0] | 0x20) != (wanted | 0x20)) return false;
+  if (text.empty()) return false;
+  const bool is_upper = text[0] >= 'A' && text[0] <= 'Z';
+  if (text[0] != wanted && !(is_upper && text[0] - 'A' + 'a' == wanted)) return false;
   text.remove_prefix(1);
   return true;
 }

@@ -42,22 +42,24 @@ size_t utf8_length(std::string_view text) {
 
 std::string clean(std::string_view text, size_t max_bytes, bool escape_controls) {
   std::string result;
+  size_t cut = 0;  // the longest part of `result` that leaves room for the ellipsis
   while (!text.empty()) {
-    const size_t length = utf8_length(text);
-    std::string piece(text.substr(0, std::max<size_t>(length, 1)));
     const auto first = static_cast<unsigned char>(text[0]);
-    if (length == 0) piece = kReplacement;
-    if (escape_controls && length == 1 && (first < 0x20 || first == 0x7F)) {
-      piece = {'\\', 'x', kHex[first >> 4], kHex[first & 15]};
+    const size_t length = utf8_length(text);
+    if (length == 0) {
+      result += kReplacement;
+    } else if (escape_controls && (first < 0x20 || first == 0x7F)) {
+      result += {'\\', 'x', kHex[first >> 4], kHex[first & 15]};
+    } else {
+      result += text.substr(0, length);
     }
     text.remove_prefix(std::max<size_t>(length, 1));
-    const size_t reserve = text.empty() ? 0 : kEllipsis.size();
-    if (result.size() + piece.size() + reserve > max_bytes) {
-      // The reserve keeps room for the ellipsis at every step but the last one, so it always fits here.
-      if (result.size() + kEllipsis.size() <= max_bytes) result += kEllipsis;
+    if (result.size() > max_bytes) {
+      result.resize(cut);
+      if (max_bytes >= kEllipsis.size()) result += kEllipsis;
       return result;
     }
-    result += piece;
+    if (result.size() + kEllipsis.size() <= max_bytes) cut = result.size();
   }
   return result;
 }

@@ -32,12 +32,13 @@ class ItemSplitter {
   explicit ItemSplitter(OnDocument on_item);
 
   Result<void> feed(std::string_view piece);
-  // After the last byte. An error when the list was cut short or had no items and no metadata.
+  // After the last byte. An error when the list was cut short or had no items: a Status is no empty list.
   Result<ListEnd> finish();
 
  private:
   enum class Place { Start, InList, InValue, End };
 
+  size_t plain_run(std::string_view piece) const;
   Result<void> take(char c);
   Result<void> finish_value();
 
