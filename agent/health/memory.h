@@ -37,7 +37,8 @@ struct SlotMemory {
   std::chrono::nanoseconds heartbeat_period{};  // longest learnt; zero: none yet
   std::optional<SteadyTime> readable_since;     // with its serial and plausible values
   std::optional<SteadyTime> fell_since;         // an ECC counter reads less than it did
-  sources::DeviceReading last;                  // for facts while the device cannot be read
+  bool accept_fall = false;     // the driver was loaded anew: a smaller value is the truth
+  sources::DeviceReading last;  // for facts while the device cannot be read
   // The verdict
   api::Health health = api::Health::Unknown;
   std::string reason = "NotYetRead", message = "not read yet";
