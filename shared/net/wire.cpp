@@ -99,7 +99,8 @@ Result<RequestHead> parse_request(std::string_view head) {
   if (!is_token(result.request.method) || !is_target(result.request.target))
     return bad("not a request line");
   if (line != "HTTP/1.1" && line != "HTTP/1.0")
-    return line.starts_with("HTTP/") ? bad("not HTTP/1", 505) : bad("not a request line");
+    return line.size() == 8 && line.starts_with("HTTP/") ? bad("not HTTP/1", 505)
+                                                         : bad("not a request line");
   result.http10 = line == "HTTP/1.0";
   if (auto error = parse_headers(head, result.request.headers)) return *error;
   if (const size_t hosts = result.request.headers.count("Host");
