@@ -79,6 +79,12 @@ Result<Node> parse_node(const json::Value& object) {
   if (const auto* text = metadata["annotations"][kHoldAnnotation].if_string()) node.hold = *text;
   node.ignored = metadata["labels"][kIgnoreLabel].string_or("") == "true";
   node.unschedulable = spec["unschedulable"].bool_or(false);
+  node.raw_unschedulable = spec["unschedulable"];
+  for (const auto& entry : metadata["managedFields"].items()) {
+    if (entry["fieldsV1"]["f:spec"].contains("f:unschedulable")) {
+      node.unschedulable_manager = entry["manager"].string_or("");
+    }
+  }
   node.raw_taints = spec["taints"];
   for (const auto& taint : node.raw_taints.items()) {
     node.taints.push_back(

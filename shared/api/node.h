@@ -47,6 +47,9 @@ struct Node {
   std::string name, uid, resource_version;
   std::map<std::string, std::string, std::less<>> labels;
   bool unschedulable = false;
+  json::Value raw_unschedulable;  // as it is in the object, for a `test`
+  // Who last changed spec.unschedulable, from managedFields; empty: not told.
+  std::string unschedulable_manager;
   std::vector<Taint> taints;  // in their order: patches name an index
   json::Value raw_taints;     // as they are in the object: a `test` compares whole values
   bool has_annotations = false;
