@@ -220,7 +220,10 @@ class Builder : public YAML::EventHandler {
 Result<json::Value> parse_yaml(std::string_view text) {
   if (text.size() > kMaxText) return invalid("larger than 4 MiB");
   try {
-    std::istringstream stream{std::string(text)};
+    // yaml-cpp takes a quote that is still open at the end of the file for closed, but not before a document's end.
+    std::string marked(text);
+    marked += marked.ends_with('\n') ? "...\n" : "\n...\n";
+    std::istringstream stream(marked);
     YAML::Parser parser(stream);
     Builder builder;
     while (parser.HandleNextDocument(builder)) {
