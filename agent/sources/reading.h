@@ -49,6 +49,13 @@ struct EccReading {
   bool operator==(const EccReading&) const = default;
 };
 
+// One minute of power, in percent of the maximum above idle; updated once a minute.
+struct PowerReading {
+  bool valid = false;                // false: the driver has no data for that minute
+  std::uint64_t closed_seconds = 0;  // Unix time at which the minute ended; old during a reset
+  double minimum = 0, maximum = 0, average = 0;
+};
+
 struct DeviceReading {
   int index = 0;
   ReadProblem problem = ReadProblem::NotYetRead;
@@ -63,12 +70,15 @@ struct DeviceReading {
       false;                     // unhealthy_components or the heartbeat say device_unreachable
   std::optional<int> heartbeat;  // 0 to 255, wrapping
   std::optional<std::uint64_t> hw_error_event;
+  std::optional<PowerReading> power;
   std::vector<CoreReading> cores;
-  std::string instance_family;       // "Trn2"
-  std::string device_name;           // "Trainium2"
-  std::string architecture;          // "NDv3"
-  std::uint64_t memory_bytes = 0;    // from the table; 0: unknown
-  std::vector<std::string> missing;  // identities this driver should have and has not
+  std::string instance_family;        // "Trn2"
+  std::string device_name;            // "Trainium2"
+  std::string architecture;           // "NDv3"
+  std::uint64_t memory_bytes = 0;     // from the table; 0: unknown
+  std::vector<std::string> missing;   // identities this driver should have and has not
+  std::vector<std::string> unparsed;  // identities whose value is not in the driver's grammar
+  int layout_conflicts = 0;           // names found in two places; the shortest path was read
 };
 
 struct NodeReading {
