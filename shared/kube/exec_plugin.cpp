@@ -120,11 +120,11 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
   ~Child() {
+    if (!running_) return;
     ::kill(-pid_, SIGKILL);
-    if (running_) ::waitpid(pid_, nullptr, 0);
+    ::waitpid(pid_, nullptr, 0);
   }
   bool has_ended(int& status) {
-    if (!running_) return true;
     // WNOWAIT first: while the child is a zombie its process group id cannot be somebody else's.
     siginfo_t info{};
     if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
