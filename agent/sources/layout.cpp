@@ -1,0 +1,230 @@
+#include "agent/sources/layout.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "agent/sources/instance.h"
+#include "shared/base/strings.h"
+
+namespace nobs::sources {
+namespace {
+
+// Layout A, driver reference sections 3.3 and 3.4; of the status counters only those that the hardware can cause.
+constexpr Identity kIdentities[] = {
+    {Field::Architecture, "arch_type", "info/architecture/arch_type", {2, 7}, false},
+    {Field::InstanceFamily, "instance_type", "info/architecture/instance_type", {2, 8}, false},
+    {Field::DeviceName, "device_name", "info/architecture/device_name", {2, 8}, false},
+    {Field::State, "reset", "reset", {2, 7}, false},
+    {Field::HwErrorEvent,
+     "hw_error_event",
+     "stats/hardware/health_status/hw_error_event",
+     {2, 28},
+     true},
+    {Field::Components,
+     "unhealthy_components",
+     "stats/hardware/health_status/unhealthy_components",
+     {2, 30},
+     true},
+    {Field::Heartbeat,
+     "healthcheck_heartbeat",
+     "stats/hardware/health_status/healthcheck_heartbeat",
+     {2, 30},
+     true},
+    {Field::Power, "utilization", "stats/power/utilization", {2, 21}, false},
+    {Field::Serial, "serial_number", "info/serial_number", {2, 15}, false},
+    {Field::MemoryUncorrected,
+     "mem_ecc_uncorrected",
+     "stats/hardware/mem_ecc_uncorrected",
+     {2, 14},
+     false},
+    {Field::MemoryRepairable,
+     "mem_ecc_repairable_uncorrected",
+     "stats/hardware/mem_ecc_repairable_uncorrected",
+     {2, 23},
+     false},
+    {Field::SramUncorrected,
+     "sram_ecc_uncorrected",
+     "stats/hardware/sram_ecc_uncorrected",
+     {2, 14},
+     false},
+    {Field::SramCorrected,
+     "sram_ecc_corrected",
+     "stats/hardware/sram_ecc_corrected",
+     {2, 30},
+     false},
+    {Field::MemoryCorrected,
+     "mem_ecc_corrected",
+     "stats/hardware/mem_ecc_corrected",
+     {2, 30},
+     false},
+    {Field::CoreCounter, "hw_hbm_ue_error", "stats/status/hw_hbm_ue_error/total", {2, 19}, false},
+    {Field::CoreCounter,
+     "hw_repairable_hbm_ue_error",
+     "stats/status/hw_repairable_hbm_ue_error/total",
+     {2, 23},
+     false},
+    {Field::CoreCounter, "hw_nc_ue_error", "stats/status/hw_nc_ue_error/total", {2, 19}, false},
+    {Field::CoreCounter,
+     "hw_dma_abort_error",
+     "stats/status/hw_dma_abort_error/total",
+     {2, 19},
+     false},
+    {Field::CoreCounter,
+     "hw_collectives_error",
+     "stats/status/hw_collectives_error/total",
+     {2, 19},
+     false},
+    {Field::CoreCounter, "hw_error", "stats/status/hw_error/total", {2, 7}, false},
+    {Field::CoreCounter, "timeout", "stats/status/timeout/total", {2, 7}, false},
+    {Field::CoreCounter,
+     "reset_req_count",
+     "stats/other_info/reset_req_count/total",
+     {2, 8},
+     false},
+    {Field::CoreCounter,
+     "reset_fail_count",
+     "stats/other_info/reset_fail_count/total",
+     {2, 8},
+     false},
+    {Field::CoreCounter,
+     "inference_count",
+     "stats/other_info/inference_count/total",
+     {2, 7},
+     false},
+    {Field::CoreCounter, "flop_count", "stats/other_info/flop_count/total", {2, 12}, false},
+    {Field::CoreCounter, "nc_time_in_use", "stats/other_info/nc_time_in_use/total", {2, 21}, false},
+    {Field::CoreMemory, "device_mem", "stats/memory_usage/device_mem/total", {2, 7}, false},
+};
+
+constexpr size_t kMaxCoreDigits = 3;
+
+// "neuron_core5" with prefix "neuron_core" -> 5.
+std::optional<int> index_after(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix)) return std::nullopt;
+  name.remove_prefix(prefix.size());
+  if (name.size() > kMaxCoreDigits) return std::nullopt;
+  const auto number = parse_u64(name);
+  return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
+}
+
+// Any of core5, core_5, nc5, neuron_nc_5, neuroncore5, …
+std::optional<int> loose_core(std::string_view name) {
+  for (const std::string_view prefix : {"neuron_", "neuron"})
+    if (name.starts_with(prefix)) {
+      name.remove_prefix(prefix.size());
+      break;
+    }
+  for (const std::string_view prefix : {"core_", "core", "nc_", "nc"})
+    if (const auto index = index_after(name, prefix)) return index;
+  return std::nullopt;
+}
+
+// The core whose directory a path is in; -1: none.
+int core_of(const std::vector<std::string_view>& parts) {
+  const auto directories = std::vector(parts.rbegin() + 1, parts.rend());
+  for (const std::string_view name : directories)
+    if (const auto index = index_after(name, "neuron_core")) return *index;
+  for (const std::string_view name : directories)
+    if (const auto index = loose_core(name)) return *index;
+  return -1;
+}
+
+using Found = std::map<std::pair<int, const Identity*>, std::string>;  // by core, in table order
+
+Found by_table(const std::vector<std::string>& files) {
+  Found found;
+  for (const std::string& file : files) {
+    int core = -1;
+    std::string_view rest = file;
+    if (const size_t slash = rest.find('/'); slash != std::string_view::npos)
+      if (const auto index = index_after(rest.substr(0, slash), "neuron_core")) {
+        core = *index;
+        rest.remove_prefix(slash + 1);
+      }
+    for (const Identity& identity : kIdentities)
+      if (identity.path == rest && identity.is_core() == (core >= 0))
+        found.emplace(std::pair(core, &identity), file);
+  }
+  return found;
+}
+
+// The rules of driver reference section 4.3.
+Found by_name(const std::vector<std::string>& files, int& conflicts) {
+  Found found;
+  std::set<std::pair<int, const Identity*>> doubled;
+  const std::set<std::string_view> all(files.begin(), files.end());
+  for (const std::string& file : files) {
+    const std::vector<std::string_view> parts = split(file, '/');
+    std::string_view name = parts.back();
+    const bool is_counter = name == "total" && parts.size() > 1;
+    if (is_counter) {
+      const std::string present = file.substr(0, file.size() - name.size()) + "present";
+      if (!all.contains(present)) continue;
+      name = parts[parts.size() - 2];
+    }
+    const int core = core_of(parts);
+    for (const Identity& identity : kIdentities) {
+      if (identity.name != name || identity.is_core() != is_counter ||
+          identity.is_core() != (core >= 0))
+        continue;
+      const auto [at, is_new] = found.emplace(std::pair(core, &identity), file);
+      if (is_new) continue;
+      doubled.insert(at->first);
+      if (std::pair(file.size(), file) < std::pair(at->second.size(), at->second))
+        at->second = file;
+    }
+  }
+  conflicts = static_cast<int>(doubled.size());
+  return found;
+}
+
+// Something that says how the device is, not only what it is.
+bool tells_health(const Found& found) {
+  return std::ranges::any_of(found, [](const auto& item) {
+    const Field field = item.first.second->field;
+    return field > Field::State && field != Field::Power && field != Field::Serial;
+  });
+}
+
+}  // namespace
+
+DeviceLayout find_layout(const std::optional<Version>& version,
+                         const std::vector<std::string>& files) {
+  DeviceLayout layout;
+  int conflicts = 0;
+  const Found named = by_name(files, conflicts);
+  const Found tabled = by_table(files);
+  const bool expect_a = !version || *version < kFirstLayoutB;
+  // The version only says what to try first: a table that finds less than the names do is the wrong table.
+  const bool is_a = expect_a && tabled.size() >= named.size();
+  const Found& found = is_a ? tabled : named;
+  if (!tells_health(found)) return layout;
+  layout.layout = is_a ? Layout::A : Layout::B;
+  layout.conflicts = is_a ? 0 : conflicts;
+  for (const auto& [key, path] : found) {
+    layout.places.push_back({key.second, key.first, path});
+    if (key.first >= 0 && (layout.cores.empty() || layout.cores.back() != key.first))
+      layout.cores.push_back(key.first);
+  }
+  return layout;
+}
+
+std::vector<std::string> find_missing(const DeviceLayout& layout,
+                                      const std::optional<Version>& version,
+                                      std::string_view family) {
+  std::vector<std::string> missing;
+  if (!version) return missing;
+  const Family* facts = find_family(family);
+  for (const Identity& identity : kIdentities) {
+    if (*version < identity.since) continue;
+    if (identity.health_directory && (facts == nullptr || !facts->has_health_directory)) continue;
+    const auto found = std::ranges::count(layout.places, &identity, &Place::identity);
+    const auto cores = static_cast<size_t>(facts == nullptr ? 1 : facts->cores_per_device);
+    const size_t wanted = identity.is_core() ? std::max(layout.cores.size(), cores) : 1;
+    if (static_cast<size_t>(found) < wanted) missing.emplace_back(identity.name);
+  }
+  return missing;
+}
+
+}  // namespace nobs::sources

@@ -1,0 +1,74 @@
+// Where a device's values are: by table before driver 2.31 (layout A), by their names wherever they are after (B).
+//
+// For the device reader, once per device and load. Pure: works on a list of paths. Layout B's table is not public;
+// what is found by name survives files that moved, not files that were renamed (driver reference, section 4).
+//
+//   const DeviceLayout layout = find_layout(version, files_below(device, 8, 20'000));
+//   for (const Place& place : layout.places) read(place.path);
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/sources/driver.h"
+#include "agent/sources/reading.h"
+
+namespace nobs::sources {
+
+// What a value is in a reading. The order is the order in which a device is read: what an event announces first,
+// then the error counters between two reads of the serial number.
+enum class Field {
+  Architecture,
+  InstanceFamily,
+  DeviceName,
+  State,
+  HwErrorEvent,
+  Components,
+  Heartbeat,
+  Power,
+  Serial,
+  MemoryUncorrected,
+  MemoryRepairable,
+  SramUncorrected,
+  SramCorrected,
+  MemoryCorrected,
+  CoreCounter,
+  CoreMemory,
+};
+
+struct Identity {
+  Field field;
+  std::string_view name;  // also the name by which layout B finds it
+  std::string_view path;  // layout A, below the device, or below neuron_core<C> for a core's
+  Version since;          // first driver that has it
+  bool health_directory;  // only on families that have one
+  bool is_core() const {
+    return field >= Field::CoreCounter;
+  }  // a directory with total and present
+  bool is_constant() const { return field <= Field::DeviceName; }
+};
+
+struct Place {
+  const Identity* identity;  // static
+  int core;                  // -1: of the device
+  std::string path;          // below the device's directory
+};
+
+struct DeviceLayout {
+  Layout layout = Layout::Unknown;
+  std::vector<Place> places;  // device first, then core by core; each in reading order
+  std::vector<int> cores;
+  int conflicts = 0;  // identities found in more than one place
+};
+
+DeviceLayout find_layout(const std::optional<Version>& version,
+                         const std::vector<std::string>& files);
+
+// Names that a driver of this version has on this family and that were not found; a core's name once.
+std::vector<std::string> find_missing(const DeviceLayout& layout,
+                                      const std::optional<Version>& version,
+                                      std::string_view family);
+
+}  // namespace nobs::sources
