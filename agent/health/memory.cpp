@@ -35,4 +35,55 @@ Memory restore(const std::vector<api::NeuronDevice>& devices) {
   return memory;
 }
 
+namespace {
+
+void absorb_slot(SlotMemory& slot, const SlotMemory& restored) {
+  if (!slot.serial.empty() && !restored.serial.empty() && slot.serial != restored.serial)
+    return;  // another part by now
+  for (const auto& fault : restored.faults) {
+    const auto same =
+        std::find_if(slot.faults.begin(), slot.faults.end(), [&](const api::Fault& found) {
+          return found.fault == fault.fault && found.epoch == fault.epoch;
+        });
+    if (same == slot.faults.end()) {
+      slot.faults.push_back(fault);
+    } else {
+      // The same fault, seen anew because the baseline was not known: it is the old one.
+      *same = fault;
+    }
+  }
+  for (const auto& [counter, value] : restored.baseline) {
+    auto& known = slot.baseline[counter];
+    known = std::max(known, value);
+  }
+  if (slot.serial.empty()) slot.serial = restored.serial;
+  const bool fatal = std::any_of(slot.faults.begin(), slot.faults.end(), [](const auto& fault) {
+    return fault.severity == api::Severity::Fatal;
+  });
+  // The next judgement says what it is now; until then it is what it was.
+  if (restored.since != WallTime{} && (fatal || slot.health == restored.health)) {
+    slot.health = restored.health;
+    slot.reason = restored.reason;
+    slot.message = restored.message;
+    slot.since = restored.since;
+  }
+}
+
+}  // namespace
+
+void absorb(Memory& memory, const Memory& restored) {
+  if (restored.generation > 0) {
+    for (auto& [index, slot] : memory.slots) {
+      for (auto& fault : slot.faults) {
+        if (fault.severity == api::Severity::Fatal) fault.generation += restored.generation;
+      }
+    }
+    memory.generation += restored.generation;
+  }
+  for (const auto& [index, slot] : restored.slots) {
+    const auto [found, fresh] = memory.slots.try_emplace(index, slot);
+    if (!fresh) absorb_slot(found->second, slot);
+  }
+}
+
 }  // namespace nobs::health

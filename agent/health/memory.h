@@ -54,4 +54,8 @@ struct Memory {
 // Active faults, baselines and verdicts from our own published devices: a restart forgets nothing.
 Memory restore(const std::vector<api::NeuronDevice>& devices);
 
+// Adds what earlier agents published to what this one has judged meanwhile: nothing of either is lost, and generations of
+// faults found meanwhile come after the published ones.
+void absorb(Memory& memory, const Memory& restored);
+
 }  // namespace nobs::health
