@@ -1,0 +1,84 @@
+// neuron-observer-agent: one per node. Reads the Neuron driver, judges each device, publishes the verdicts.
+#include <csignal>
+#include <cstdlib>
+
+#include "agent/cycle.h"
+#include "agent/options.h"
+#include "agent/publish/heartbeat.h"
+#include "agent/publish/own_view.h"
+#include "agent/publish/publisher.h"
+#include "agent/serve/device_metrics.h"
+#include "agent/serve/routes.h"
+#include "agent/sources/collector.h"
+#include "shared/api/names.h"
+#include "shared/base/stop.h"
+#include "shared/kube/client.h"
+#include "shared/net/server.h"
+#include "shared/runtime/lifecycle.h"
+#include "shared/runtime/request_metrics.h"
+
+using namespace nobs;
+
+int main(int argc, char** argv) {
+  ignore_sigpipe();
+  const StopOnSignals signals({SIGTERM, SIGINT});
+  const auto loaded = load_options(argc, argv);
+  if (loaded.exit_code) return *loaded.exit_code;
+  const AgentOptions& options = loaded.options;
+
+  SystemClock clock;
+  const Random random = system_random();
+  const log::Logger logger({.component = "agent", .level = parse_level(options.log_level)});
+  metrics::Registry registry;
+  runtime::RequestMetrics requests(registry);
+
+  // Where the API server is must be known; whether it answers need not be.
+  const auto config =
+      kube::load_config({.kubeconfig = options.kubeconfig, .context = options.context},
+                        [](const char* name) -> const char* { return std::getenv(name); });
+  if (!config) {
+    logger.error("no way to the API server is configured", {{"error", config.error().message}});
+    return 4;
+  }
+  kube::Client client(*config, std::string(api::kAgent), clock, requests.observer());
+
+  runtime::ReflectorMetrics watches(registry);
+  publish::OwnView view(client, clock, random, logger, watches, options.node_name);
+  publish::Publisher publisher(client, view, clock, random, logger, registry, options.node_name);
+  publish::Heartbeat heartbeat(
+      client, clock, random, logger, registry,
+      {.ns = options.ns, .node = options.node_name, .interval = options.heartbeat_interval});
+  sources::Collector collector(
+      {.sysfs = options.sysfs, .proc = options.proc}, clock,
+      {.deadline = std::chrono::duration_cast<std::chrono::milliseconds>(options.read_deadline)});
+  serve::DeviceMetrics device_metrics(registry);
+  Cycle cycle(options, collector, publisher, device_metrics, clock, logger);
+
+  net::Server server({.address = options.address, .port = static_cast<int>(options.port)},
+                     serve::routes(registry, {.alive = [&] { return cycle.alive(); },
+                                              .ready = [&] { return cycle.first_cycle_done(); }}));
+  if (const auto started = server.start(); !started) {
+    logger.error("cannot serve HTTP", {{"error", started.error().message}});
+    return 1;
+  }
+  logger.info("agent started",
+              {{"node", options.node_name}, {"port", std::to_string(server.port())}});
+
+  const int exit_code = runtime::run(
+      {
+          {"cycle", [&](const std::stop_token& stop) { cycle.run(stop); }},
+          {"watch-node", [&](const std::stop_token& stop) { view.run_node(stop); }},
+          {"watch-devices", [&](const std::stop_token& stop) { view.run_devices(stop); }},
+          {"publish", [&](const std::stop_token& stop) { publisher.run(stop); }},
+          // Silent until what earlier agents found is part of what we say.
+          {"heartbeat",
+           [&](const std::stop_token& stop) {
+             heartbeat.run(
+                 stop, [&] { return view.node_uid(); },
+                 [&] { return cycle.alive() && publisher.published_once(); });
+           }},
+      },
+      signals.token(), std::chrono::seconds(10), logger);
+  logger.info("agent stopped", {{"exit_code", std::to_string(exit_code)}});
+  return exit_code;
+}

@@ -1,0 +1,83 @@
+#include "agent/options.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+
+#include "shared/config/options.h"
+
+namespace nobs {
+
+log::Level parse_level(const std::string& level) {
+  if (level == "debug") return log::Level::Debug;
+  if (level == "warn") return log::Level::Warn;
+  if (level == "error") return log::Level::Error;
+  return log::Level::Info;
+}
+
+LoadedOptions load_options(int argc, const char* const* argv) {
+  using std::chrono::hours;
+  using std::chrono::milliseconds;
+  using std::chrono::minutes;
+  using std::chrono::seconds;
+  LoadedOptions loaded;
+  AgentOptions& options = loaded.options;
+  config::Binder binder(
+      "neuron-observer-agent",
+      "Reads the Neuron devices of this node, judges their health and publishes it to Kubernetes.");
+  binder.text("node-name", options.node_name, "name of this node's Node object")
+      .env("K8S_NODE_NAME");
+  binder.text("namespace", options.ns, "namespace of the heartbeat Lease").env("POD_NAMESPACE");
+  binder.text("kubeconfig", options.kubeconfig,
+              "kubeconfig file; in a pod the service account is used");
+  binder.text("context", options.context, "context of the kubeconfig; its current one where empty");
+  binder.text("collection.sysfs_path", options.sysfs, "where the host's sysfs is mounted");
+  binder.text("collection.proc_path", options.proc, "where the host's proc is mounted");
+  binder.duration("collection.interval", options.interval, "time between two cycles",
+                  milliseconds(20), minutes(1));
+  binder.duration("collection.read_deadline", options.read_deadline,
+                  "a device that has not been read after this is unknown", milliseconds(100),
+                  minutes(1));
+  binder.duration("health.quiet_time", options.health.quiet_time,
+                  "time without a sign after which a fault that can pass is over", seconds(1),
+                  hours(24));
+  binder.duration("health.unreachable_after", options.health.unreachable_after,
+                  "time after which an unreachable device is faulty", seconds(1), hours(1));
+  binder.duration("health.missing_after", options.health.missing_after,
+                  "time after which a device that the driver does not show is faulty",
+                  milliseconds(100), hours(1));
+  binder.duration("heartbeat.interval", options.heartbeat_interval,
+                  "time between two renewals of the heartbeat Lease", seconds(1), seconds(60));
+  binder.text("listen.address", options.address,
+              "numeric address of /healthz, /readyz and /metrics");
+  binder.integer("listen.port", options.port,
+                 "port of /healthz, /readyz and /metrics; 0 is any free one", 0, 65535);
+  binder.choice("log.level", options.log_level, "lines below this level are not written",
+                {"debug", "info", "warn", "error"});
+  binder.example("neuron-observer-agent --config /etc/neuron-observer/agent.yaml");
+  binder.example(
+      "neuron-observer-agent --node-name ip-10-0-1-7 --kubeconfig ~/.kube/config --log.level "
+      "debug");
+  auto result =
+      binder.load(argc, argv, [](const char* name) -> const char* { return std::getenv(name); });
+  if (result.wants_help) {
+    std::cout << binder.help();
+    loaded.exit_code = 0;
+    return loaded;
+  }
+  if (options.node_name.empty()) {
+    result.mistakes.emplace_back(
+        "node-name: is empty; set --node-name, node-name in the file or K8S_NODE_NAME");
+  }
+  for (const auto& warning : result.warnings) std::cerr << "warning: " << warning << "\n";
+  for (const auto& mistake : result.mistakes) std::cerr << "error: " << mistake << "\n";
+  if (result.wants_config) std::cout << binder.printed();
+  if (!result.mistakes.empty()) {
+    loaded.exit_code = 3;
+  } else if (result.wants_config) {
+    loaded.exit_code = 0;
+  }
+  return loaded;
+}
+
+}  // namespace nobs
