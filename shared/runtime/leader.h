@@ -1,7 +1,8 @@
 // One of several replicas acts: leader election over a coordination.k8s.io Lease.
 //
 // For the operator. Does not fence: it promises only that a leader that cannot renew stops acting before its lease ends,
-// as seen by its own steady clock. `run` blocks; give it a thread.
+// as seen by its own steady clock (wall clocks are never compared). When somebody deletes the Lease, a replica that has
+// just started may lead up to retry_period before the old leader notices. `run` blocks; give it a thread.
 //
 //   LeaderElector elector(client, clock, random, logger, {.ns = "neuron-observer", .name = "…", .identity = pod}, metrics);
 //   elector.run(stop, [&](std::stop_token leading) { act_until(leading); });
@@ -38,7 +39,8 @@ class LeaderElector {
                 LeaderOptions options, metrics::Registry& registry);
 
   // Campaigns for ever. While leading, `lead` runs on a thread of its own; its token is requested when leadership is
-  // lost or stop is requested, and run() waits for it before it campaigns again. At stop the lease is given back.
+  // lost or stop is requested, and run() waits for it before it campaigns again. At stop the lease is given back, as it
+  // is when `lead` returns by itself. What `lead` throws, run() throws.
   void run(const std::stop_token& stop, const std::function<void(const std::stop_token&)>& lead);
 
   bool is_leader() const { return leading_; }
@@ -48,6 +50,17 @@ class LeaderElector {
   std::int64_t term() const { return term_; }
 
  private:
+  enum class Outcome { Holding, NotHolding, Failed };
+  struct Known;
+
+  Outcome attempt(Known& known, bool holding, std::chrono::nanoseconds limit,
+                  const std::stop_token& stop);
+  Outcome hold(Known& known, bool holding, const std::stop_token& stop);
+  void serve_term(Known& known, const std::stop_token& stop,
+                  const std::function<void(const std::stop_token&)>& lead);
+  void release(Known& known);
+  void failed(Known& known, const Error& error);
+
   kube::Client& client_;
   Clock& clock_;
   Random random_;

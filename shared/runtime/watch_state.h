@@ -17,7 +17,8 @@ struct Listing {
 };  // pages arrive; nothing is dropped until the last
 struct Watching {
   std::string resource_version;
-};  // everything is known as of this version
+  bool was_silent = false;  // the last watch from this version heard nothing
+};                          // everything is known as of this version
 using WatchState = std::variant<Unsynced, Listing, Watching>;
 
 // ---- what happened
@@ -31,9 +32,11 @@ struct Ended {};    // the server closed the watch in good order
 struct Expired {};  // 410: the version or the token is gone from the server's history
 struct Failed {
   bool asked_to_wait = false;
-};                 // network, 5xx; 429 asks to wait
-struct Silent {};  // no event, no bookmark for longer than the server promises
-using WatchInput = std::variant<PageArrived, EventArrived, Ended, Expired, Failed, Silent>;
+};                     // network, 5xx; 429 asks to wait
+struct Silent {};      // no event, no bookmark for longer than the server promises
+struct Unreadable {};  // something arrived that we cannot read: it may have been a change
+using WatchInput =
+    std::variant<PageArrived, EventArrived, Ended, Expired, Failed, Silent, Unreadable>;
 
 // ---- what to do
 enum class WatchAction { Continue, DropUnlisted, Reconnect, Relist, WaitThenReconnect };
@@ -43,7 +46,9 @@ struct WatchStep {
   WatchAction action;
 };
 
-// Never reuses a resourceVersion the server called expired, and never lists again for a mere disconnect.
+// Never reuses a resourceVersion the server called expired, and never lists again for a mere disconnect. Lists again when
+// versions go back, and when two watches in a row from one version hear nothing: a server restored from a backup answers
+// a version from its lost future with silence, never with an error (seen on 1.37).
 WatchStep step(const WatchState& state, const WatchInput& input);
 
 }  // namespace nobs::runtime
