@@ -69,7 +69,7 @@ void remove_taint(const api::Node& node, Operations& operations) {
 
 json::Value build_patch(const api::Node& node, const Decision& decision) {
   Operations operations;
-  if (decision.act == Act::Nothing) return operations.list;
+  if (decision.act == Act::Nothing || decision.dry_run) return operations.list;
   operations.test("/metadata/uid", node.uid);
   operations.test("/spec/unschedulable", node.raw_unschedulable);
   switch (decision.act) {

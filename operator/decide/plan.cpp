@@ -30,6 +30,13 @@ bool agent_is_alive(const NodeView& view, WallTime now) {
   return view.heartbeat && view.heartbeat->node_uid == view.node.uid && view.heartbeat->alive(now);
 }
 
+// A quarantine or an override is for what was known when it began. Generations start again where all NeuronDevices were
+// deleted (a new installation), so the time has a say too; a minute is more than clocks differ.
+bool is_overridden(const Quarantine& past, const Fault& fault) {
+  return past.overridden_generation >= fault.generation &&
+         (past.lifted == WallTime{} || fault.first_seen <= past.lifted + std::chrono::minutes(1));
+}
+
 bool concerns(const Quarantine& ours, const NeuronDevice& device) {
   return std::find(ours.devices.begin(), ours.devices.end(), device.index) != ours.devices.end();
 }
@@ -145,8 +152,9 @@ Decision plan_quarantined(const NodeView& view, const Quarantine& ours, WallTime
   }
   std::vector<int> devices;
   const Fault* worst = worst_fault(view, &devices);
-  // I3: what we cordoned is schedulable, or our taint is gone: a person took the node back, for this generation.
-  const bool uncordoned = ours.cordoned && !node.unschedulable;
+  // I3: what was cordoned, by us or before us, is schedulable, or our taint is gone: a person took the node back, for this
+  // generation.
+  const bool uncordoned = (ours.cordoned || ours.prior_unschedulable) && !node.unschedulable;
   if (uncordoned || !has_own_taint(node)) {
     Quarantine note = ours;
     note.active = false;
@@ -165,7 +173,12 @@ Decision plan_quarantined(const NodeView& view, const Quarantine& ours, WallTime
       view.policy->mode == Mode::Enforce) {
     Quarantine note = ours;
     note.generation = worst->generation;
-    note.devices = devices;
+    // What it was for until now must be healthy too before the node is given back.
+    for (const int device : devices) {
+      if (std::find(note.devices.begin(), note.devices.end(), device) == note.devices.end())
+        note.devices.push_back(device);
+    }
+    std::sort(note.devices.begin(), note.devices.end());
     note.reason = to_string(worst->fault);
     auto decision = with_note(Act::Update, note, "NewFault", worst->message);
     decision.effect = view.policy->effect;
@@ -189,7 +202,7 @@ Decision plan_free(const NodeView& view, const std::optional<Quarantine>& past, 
     return nothing("NoPolicy", "no NeuronQuarantinePolicy selects node " + node.name);
   if (view.policy->mode == Mode::Paused)
     return nothing("Paused", "policy " + view.policy->name + " is Paused");
-  if (past && past->overridden_generation >= worst->generation) {
+  if (past && is_overridden(*past, *worst)) {
     return nothing("Overridden", "fault generation " + std::to_string(worst->generation) +
                                      " was overridden by hand");
   }
@@ -197,12 +210,12 @@ Decision plan_free(const NodeView& view, const std::optional<Quarantine>& past, 
   const bool dry_run = view.policy->mode == Mode::DryRun;
   if (!dry_run && !view.budget_allows) {
     return nothing(view.budget_reason.empty() ? "BudgetUnavailable" : view.budget_reason,
-                   worst->message);
+                   view.budget_message + "; waiting: " + worst->message);
   }
   Quarantine note;
   note.owner = api::kOperator;
   note.node_uid = node.uid;
-  note.since = now;
+  note.since = std::chrono::floor<std::chrono::microseconds>(now);  // as the annotation can hold it
   note.generation = worst->generation;
   note.devices = devices;
   note.reason = to_string(worst->fault);
@@ -256,9 +269,13 @@ const Fault* worst_fault(const NodeView& view, std::vector<int>* devices) {
 
 std::chrono::nanoseconds quiet_time(const api::Policy& policy, std::int64_t repeats) {
   auto quiet = policy.quiet_time;
-  for (std::int64_t i = 0; i < repeats && quiet < policy.max_quiet_time; ++i)
-    quiet *= policy.repeat_multiplier;
-  return std::min(quiet, std::max(policy.quiet_time, policy.max_quiet_time));
+  if (policy.repeat_multiplier <= 1) return quiet;
+  const auto longest = std::max(policy.quiet_time, policy.max_quiet_time);
+  for (std::int64_t i = 0; i < repeats && quiet < longest; ++i) {
+    // Compared before it is multiplied: ten years times a hundred do not fit.
+    quiet = quiet > longest / policy.repeat_multiplier ? longest : quiet * policy.repeat_multiplier;
+  }
+  return quiet;
 }
 
 Decision plan(const NodeView& view, WallTime now) {
@@ -268,9 +285,10 @@ Decision plan(const NodeView& view, WallTime now) {
   if (ours && ours->active) {
     auto decision = plan_quarantined(view, *ours, now);
     if (view.heartbeat && decision.act == Act::Nothing && !decision.again_at) {
-      // A heartbeat that runs out changes the answer without an event.
-      decision.again_at =
+      // A heartbeat that runs out changes the answer without an event; one that ran out does not do so again.
+      const WallTime end =
           view.heartbeat->renewed + view.heartbeat->duration + std::chrono::seconds(1);
+      if (end > now) decision.again_at = end;
     }
     return decision;
   }

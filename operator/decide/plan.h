@@ -27,6 +27,7 @@ struct NodeView {
   std::optional<api::Policy> policy;  // the one that selects the node; nothing: left alone
   bool budget_allows = false;         // for a new quarantine, asked before
   std::string budget_reason;          // why not
+  std::string budget_message;
 };
 
 enum class Act {
