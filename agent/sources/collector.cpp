@@ -42,6 +42,16 @@ std::optional<int> device_index(std::string_view name) {
   return static_cast<int>(*index);
 }
 
+DeviceReading description_of(const DeviceReading& device) {
+  DeviceReading about;
+  about.instance_family = device.instance_family;
+  about.device_name = device.device_name;
+  about.architecture = device.architecture;
+  about.memory_bytes = device.memory_bytes;
+  about.missing = device.missing;
+  return about;
+}
+
 std::string first_line(const std::optional<std::string>& text) {
   return text ? std::string(trim(*text)) : "";
 }
@@ -72,7 +82,8 @@ struct Collector::Worker {
   std::shared_ptr<const UniqueFd> event;
 
   // The collector's own.
-  DeviceReading last;
+  DeviceReading about;  // what does not change while the device cannot be read
+  std::optional<std::uint64_t> last_event;
   bool fired = false;
   int false_alarms = 0;
 };
@@ -246,22 +257,21 @@ void Collector::take(NodeReading& reading) {
     Worker& worker = *found->second;
     if (!worker.answer) {
       const auto waited = std::chrono::duration_cast<std::chrono::seconds>(now - worker.since);
+      device = worker.about;
+      device.index = found->first;
       device.problem = ReadProblem::Timeout;
       device.problem_detail = worker.progress->describe() + " has not answered for " +
                               std::to_string(waited.count()) + " s";
-      device.instance_family = worker.last.instance_family;
-      device.device_name = worker.last.device_name;
-      device.architecture = worker.last.architecture;
-      device.memory_bytes = worker.last.memory_bytes;
       continue;
     }
     device = std::move(*worker.answer);
     worker.answer.reset();
     device.read_at = clock_.steady() - (now - worker.answered_at);
-    const bool changed = device.hw_error_event != worker.last.hw_error_event;
+    worker.about = description_of(device);
+    const bool changed = device.hw_error_event != worker.last_event;
+    worker.last_event = device.hw_error_event;
     worker.false_alarms = changed ? 0 : worker.false_alarms + (worker.fired ? 1 : 0);
     worker.fired = false;
-    worker.last = device;
     if (worker.layout != Layout::Unknown) reading.layout = worker.layout;
   }
 }

@@ -41,6 +41,7 @@ class Collector {
   Collector(const Collector&) = delete;
   Collector& operator=(const Collector&) = delete;
 
+  // After a stop the reading is not to be used: nobody waited for the devices.
   NodeReading collect(const std::stop_token& stop);
 
   // Until a device's hw_error_event fires (true), `wake` is called (true), the time is over or stop is requested

@@ -158,7 +158,6 @@ DeviceReading DeviceReader::read(const Driver& driver, KeepFiles keep) {
   progress_->identity = nullptr;
   if (reading.problem == ReadProblem::Gone) close();
   if (values_read_ == 0 && denied_ > 0) reading.problem = ReadProblem::Denied;
-  if (!keep_) files_.clear();
   return reading;
 }
 
@@ -198,7 +197,7 @@ void DeviceReader::arm_event(int directory) {
   });
   if (place == layout_.places.end()) return;
   if (!event_) {
-    UniqueFd fd = open_below(directory, place->path.c_str(), O_RDONLY | O_NONBLOCK);
+    UniqueFd fd = open_below(directory, place->path.c_str(), O_RDONLY);
     if (!fd) return;
     event_ = std::make_shared<UniqueFd>(std::move(fd));
   }
@@ -273,11 +272,11 @@ int DeviceReader::read_place(int directory, size_t place, Buffer& buffer, std::s
   progress_->core = what.core;
   progress_->identity = what.identity;
   UniqueFd& kept = files_[place];
-  if (!kept) kept = open_below(directory, what.path.c_str(), O_RDONLY | O_NONBLOCK);
+  if (!kept) kept = open_below(directory, what.path.c_str(), O_RDONLY);
   if (!kept && errno == EMFILE && keep_) {
     keep_ = false;  // too few descriptors for all: open and close, as for old drivers
     for (UniqueFd& file : files_) file.reset();
-    kept = open_below(directory, what.path.c_str(), O_RDONLY | O_NONBLOCK);
+    kept = open_below(directory, what.path.c_str(), O_RDONLY);
   }
   if (!kept) return errno;
   const int error = read_value(kept.get(), buffer, text);

@@ -32,8 +32,10 @@ Directory list(int parent, const char* path) {
 }  // namespace
 
 UniqueFd open_below(int directory, const char* path, int flags) {
+  flags |= O_CLOEXEC;
+  if ((flags & O_PATH) == 0) flags |= O_NOCTTY | O_NONBLOCK;  // with O_PATH openat2 refuses them
   open_how how{};
-  how.flags = static_cast<__u64>(flags | O_CLOEXEC | O_NOCTTY);
+  how.flags = static_cast<__u64>(flags);
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
   for (int attempt = 0; attempt < 3; ++attempt) {
     const long fd = ::syscall(SYS_openat2, directory, path, &how, sizeof how);
@@ -42,7 +44,7 @@ UniqueFd open_below(int directory, const char* path, int flags) {
   }
   // A seccomp profile without openat2, or a kernel before 5.6.
   if (errno == ENOSYS || errno == EPERM)
-    return UniqueFd(::openat(directory, path, flags | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW));
+    return UniqueFd(::openat(directory, path, flags | O_NOFOLLOW));
   return {};
 }
 
@@ -53,7 +55,7 @@ UniqueFd Root::open(const std::string& path, int flags) const {
 }
 
 std::optional<std::string> Root::text(const std::string& path) const {
-  const UniqueFd fd = open(path, O_RDONLY | O_NONBLOCK);
+  const UniqueFd fd = open(path, O_RDONLY);
   Buffer buffer;
   std::string_view text;
   if (!fd || read_value(fd.get(), buffer, text) != 0) return std::nullopt;

@@ -21,7 +21,7 @@ class Root {
  public:
   explicit Root(const std::string& path);
 
-  // Without O_CREAT; close-on-exec. An empty descriptor leaves errno.
+  // For reading or as O_PATH; close-on-exec, never blocking in open. An empty descriptor leaves errno.
   UniqueFd open(const std::string& path, int flags) const;
   // The whole file as one read gives it; nothing when it cannot be read or exceeds a page.
   std::optional<std::string> text(const std::string& path) const;
