@@ -69,7 +69,7 @@ Result<Config> load_config(const ConfigSource& source, const GetEnv& get_env) {
   if (!source.kubeconfig.empty()) return from_file(source.kubeconfig, source.context);
   const std::string listed = variable(get_env, "KUBECONFIG");
   for (const std::string_view path : split(listed, ':')) {
-    if (!path.empty() && ::access(std::string(path).c_str(), F_OK) == 0) {
+    if (::access(std::string(path).c_str(), F_OK) == 0) {
       return from_file(std::string(path), source.context);
     }
   }

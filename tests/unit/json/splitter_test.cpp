@@ -67,6 +67,7 @@ TEST_CASE("a list cut at any byte gives the same items and the same end") {
     REQUIRE(pieces.end->continue_token == "next");
   }
   CHECK(split_list(kTricky, std::string::npos).items == whole.items);
+  CHECK_FALSE(is_refused(R"({"items":["line\n",{"tab\t":"x"}]})"));
 }
 
 TEST_CASE("metadata stands behind the items for custom resources and in front of them for Nodes") {

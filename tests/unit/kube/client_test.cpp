@@ -333,6 +333,13 @@ TEST_CASE("list_all follows the pages and gives up on a list without end") {
   CHECK(json::dump(*all) == R"([{"n":1},{"n":2}])");
   endless = true;
   CHECK(api.client->list_all(kNodes, "", {}, {}).error().code == ErrorCode::Server);
+
+  std::string items = "{}";
+  for (int i = 0; i < 20'000; ++i) items += ",{}";
+  Api huge([&](const net::Request&) {
+    return answer(200, R"({"metadata":{},"items":[)" + items + "]}");
+  });
+  CHECK(huge.client->list_all(kNodes, "", {}, {}).error().code == ErrorCode::Server);
 }
 
 TEST_CASE("a watch gives each event its type and ends in success when the server ends it") {

@@ -145,7 +145,8 @@ TEST_CASE("a plugin gets what it is told: arguments, environment, no input") {
   auto exec = with_plugin(directory.script(
                               "plugin",
                               "read line && exit 9\n[ \"$1 $2\" = 'a b c' ] || exit 8\n"
-                              "[ \"$COLOUR\" = blue ] || exit 7\n"
+                              "[ \"$COLOUR\" = blue ] || exit 7\n[ $(tr '\\0' '\\n' "
+                              "</proc/$$/environ | grep -c ^COLOUR=) = 1 ] || exit 5\n"
                               "case \"$KUBERNETES_EXEC_INFO\" in *\"interactive\\\":false\"*) ;; "
                               "*) exit 6;; esac\necho '" +
                                   credential(R"({"token":"x"})") + "'\n"))
