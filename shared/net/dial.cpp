@@ -70,7 +70,7 @@ Result<std::vector<Address>> look_up(const Endpoint& endpoint, const std::string
   eventfd_t count = 0;
   ::eventfd_read(lookup->ready.get(), &count);
   try {
-    std::thread([lookup] { lookup->run(AI_ADDRCONFIG); }).detach();
+    std::thread([lookup] { lookup->run(0); }).detach();
   } catch (const std::system_error&) {
     return unreachable(where, "no thread left to resolve the name");
   }

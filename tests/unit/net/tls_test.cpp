@@ -81,13 +81,13 @@ TEST_CASE("an address is not matched by an IPv6 prefix, a common name or a wildc
 }
 
 TEST_CASE("a name is matched by alternative names only, and not by partial wildcards") {
-  for (const test::Subject& subject : {test::Subject{.common_name = "api.example"},
-                                       {.alternative_names = "DNS:other.example"},
-                                       {.alternative_names = "DNS:a*.example"},
+  for (const test::Subject& subject : {test::Subject{.common_name = "api.eks.example"},
+                                       {.alternative_names = "DNS:other.eks.example"},
+                                       {.alternative_names = "DNS:a*.eks.example"},
                                        {.alternative_names = "IP:127.0.0.1"}}) {
     CAPTURE(subject.common_name);
     CAPTURE(subject.alternative_names);
-    CHECK(mentions(verdict(subject, "api.example"), "hostname mismatch"));
+    CHECK(mentions(verdict(subject, "api.eks.example"), "hostname mismatch"));
   }
 }
 
@@ -169,6 +169,11 @@ TEST_CASE(
   CHECK(code({.ca_file = files.file("empty", "")}) == ErrorCode::Invalid);
   CHECK(code({.certificate_pem = one.certificate, .key_pem = other.key}) == ErrorCode::Invalid);
   CHECK(code({.certificate_pem = one.certificate}) == ErrorCode::Invalid);
+  // A key of another kind (the Ed25519 example of RFC 8410) goes unnoticed by OpenSSL until asked.
+  CHECK(code({.certificate_pem = one.certificate,
+              .key_pem = "-----BEGIN PRIVATE KEY-----\n"
+                         "MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n"
+                         "-----END PRIVATE KEY-----\n"}) == ErrorCode::Invalid);
   const std::string locked = test::encrypted_key(one, "secret");
   CHECK(code({.certificate_pem = one.certificate, .key_pem = locked}) == ErrorCode::Invalid);
   CHECK(code({.certificate_file = files.file("c", one.certificate),
