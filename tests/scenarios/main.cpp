@@ -1,0 +1,10 @@
+// The main of every scenario program.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include "shared/base/stop.h"
+
+int main(int argc, char** argv) {
+  nobs::ignore_sigpipe();
+  return doctest::Context(argc, argv).run();
+}
