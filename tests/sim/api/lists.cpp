@@ -95,9 +95,9 @@ std::variant<Wanted, Reply> parse_options(const Core& core, const Route& route) 
   const auto match = route.parameter("resourceVersionMatch");
   const auto token = route.parameter("continue");
   if (!match.empty() && version.empty())
-    return invalid_list_options("resourceVersionMatch",
-                                "resourceVersionMatch is forbidden unless resourceVersion is "
-                                "provided");
+    return forbidden_list_option("resourceVersionMatch",
+                                 "resourceVersionMatch is forbidden unless resourceVersion is "
+                                 "provided");
   if (!token.empty()) {
     if (!version.empty() && version != "0")
       return bad_request("specifying resource version is not allowed when using continue");

@@ -12,14 +12,23 @@ using json::Value;
 using Path = std::vector<std::string>;
 using Fields = std::map<Path, Value>;
 
+// The container itself is a field too, called ".".
+void note_container(const Path& path, Fields& out) {
+  Path itself = path;
+  itself.emplace_back(".");
+  out[std::move(itself)] = true;
+}
+
 void flatten(const Value& value, Path& path, Fields& out) {
   if (value.is_object() && !value.members().empty()) {
+    note_container(path, out);
     for (const auto& [key, member] : value.members()) {
       path.push_back("f:" + key);
       flatten(member, path, out);
       path.pop_back();
     }
   } else if (value.is_array() && path.back() == "f:conditions") {
+    note_container(path, out);
     for (const auto& item : value.items()) {
       path.push_back("k:" + json::dump(json::object({{"type", item["type"]}})));
       flatten(item, path, out);
@@ -31,7 +40,7 @@ void flatten(const Value& value, Path& path, Fields& out) {
 }
 
 // Of the metadata only what somebody chose; identity and the server's own members have no manager.
-Fields fields_of(const Value& object) {
+Fields fields_of(const Value& object, bool custom) {
   Value tracked = object;
   for (const auto* key : {"apiVersion", "kind", "metadata"}) tracked.erase(key);
   for (const auto* key : {"labels", "annotations", "finalizers", "ownerReferences"}) {
@@ -43,9 +52,12 @@ Fields fields_of(const Value& object) {
     path.assign({"f:" + key});
     flatten(member, path, result);
   }
-  // An empty top-level object (a Node's spec) is nobody's.
-  std::erase_if(result, [](const auto& field) {
-    return field.first.size() == 1 && field.second == Value(json::Object{});
+  // Metadata is nobody's, and neither are a built-in kind's spec and status: they are always there.
+  std::erase_if(result, [&](const auto& field) {
+    const auto& [place, value] = field;
+    const bool is_top =
+        place.size() == 1 ? value.is_object() : place.size() == 2 && place[1] == ".";
+    return is_top && (place[0] == "f:metadata" || !custom);
   });
   return result;
 }
@@ -71,14 +83,14 @@ Value tree_of(const std::vector<Path>& paths) {
 
 }  // namespace
 
-void note_writer(Value& object, const Value& old, const Writer& writer) {
+void note_writer(Value& object, const Value& old, bool custom, const Writer& writer) {
   const Value& known = old["metadata"]["managedFields"];
   if (!old.is_null() && known.items().empty() && writer.operation != "Apply") {
     object["metadata"].erase("managedFields");
     return;
   }
-  const Fields before = fields_of(old);
-  const Fields after = fields_of(object);
+  const Fields before = fields_of(old, custom);
+  const Fields after = fields_of(object, custom);
   const auto same = [&](const Path& path) {
     const auto was = before.find(path);
     const auto is = after.find(path);
@@ -86,7 +98,9 @@ void note_writer(Value& object, const Value& old, const Writer& writer) {
   };
   std::vector<Path> mine;
   for (const auto& [path, value] : after) {
-    if (!same(path)) mine.push_back(path);
+    // A new object's status is what the server filled in, or was not asked for.
+    const bool is_initial_status = old.is_null() && path[0] == "f:status";
+    if (!same(path) && !is_initial_status) mine.push_back(path);
   }
   json::Array entries;
   for (const auto& entry : known.items()) {

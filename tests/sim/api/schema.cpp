@@ -284,7 +284,12 @@ void apply_defaults(Value& object, const Value& schema) {
 std::vector<Cause> mistakes(const Value& object, const Value& old, const Value& schema) {
   Checker checker;
   checker.check(object, schema, "");
-  if (checker.causes.empty()) {
+  // As the real server: mistakes of shape hide the rules, mistakes of value do not.
+  const bool blocked =
+      std::any_of(checker.causes.begin(), checker.causes.end(), [](const Cause& cause) {
+        return cause.reason != "FieldValueInvalid" && cause.reason != "FieldValueDuplicate";
+      });
+  if (!blocked) {
     check_transitions(object, old, schema, "", checker.causes);
   } else {
     checker.say("FieldValueInvalid",

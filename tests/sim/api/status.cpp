@@ -73,12 +73,16 @@ Reply invalid_object(const Resource& resource, std::string_view name,
                  with_causes(details(name, resource.group, resource.kind), causes));
 }
 
-Reply invalid_list_options(std::string_view field, std::string_view message) {
-  const std::string text = "Forbidden: " + std::string(message);
-  return failure(422, "Invalid",
-                 "ListOptions.meta.k8s.io \"\" is invalid: " + std::string(field) + ": " + text,
-                 with_causes(details("", "meta.k8s.io", "ListOptions"),
-                             {{"FieldValueForbidden", text, std::string(field)}}));
+Reply invalid_options(std::string_view kind, const Cause& cause) {
+  return failure(
+      422, "Invalid",
+      std::string(kind) + ".meta.k8s.io \"\" is invalid: " + cause.field + ": " + cause.message,
+      with_causes(details("", "meta.k8s.io", kind), {cause}));
+}
+
+Reply forbidden_list_option(std::string_view field, std::string_view message) {
+  return invalid_options("ListOptions", {"FieldValueForbidden",
+                                         "Forbidden: " + std::string(message), std::string(field)});
 }
 
 Reply patch_failed() {

@@ -32,7 +32,9 @@ Reply conflict(const Resource& resource, std::string_view name, std::string_view
 Reply modified_meanwhile(const Resource& resource, std::string_view name);
 Reply invalid_object(const Resource& resource, std::string_view name,
                      const std::vector<Cause>& causes);
-Reply invalid_list_options(std::string_view field, std::string_view message);
+// `kind`: ListOptions or PatchOptions. forbidden_list_option: the usual case.
+Reply invalid_options(std::string_view kind, const Cause& cause);
+Reply forbidden_list_option(std::string_view field, std::string_view message);
 // A JSON patch that cannot be applied, whatever the reason.
 Reply patch_failed();
 Reply success(const Resource& resource, std::string_view name, const json::Value& uid);

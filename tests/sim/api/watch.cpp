@@ -142,15 +142,15 @@ net::Answer watch(Core& core, const Route& route, bool as_table, bool silent) {
   const auto match = route.parameter("resourceVersionMatch");
   if (sends_initial_option && !core.options.watch_list)
     return json_answer(
-        invalid_list_options("sendInitialEvents",
-                             "sendInitialEvents is forbidden for watch unless the WatchList "
-                             "feature gate is enabled"));
+        forbidden_list_option("sendInitialEvents",
+                              "sendInitialEvents is forbidden for watch unless the WatchList "
+                              "feature gate is enabled"));
   if (sends_initial_option && match != "NotOlderThan")
-    return json_answer(invalid_list_options(
+    return json_answer(forbidden_list_option(
         "resourceVersionMatch",
         "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
   if (!sends_initial_option && !match.empty())
-    return json_answer(invalid_list_options(
+    return json_answer(forbidden_list_option(
         "resourceVersionMatch",
         "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));
 
@@ -163,7 +163,8 @@ net::Answer watch(Core& core, const Route& route, bool as_table, bool silent) {
       .selector = std::get<Selector>(std::move(selector)),
       .version = initial ? 0 : *version,
       .bookmarks = bookmarks,
-      .mark_initial_end = initial && bookmarks,
+      // A server that knows WatchList makes one of every watch that begins with what there is.
+      .mark_initial_end = bookmarks && (initial || (*version == 0 && core.options.watch_list)),
       .as_table = as_table,
       .with_object = route.parameter("includeObject") != "None",
       .silent = silent,

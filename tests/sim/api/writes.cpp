@@ -155,7 +155,7 @@ Reply create_object(Store& store, const WriteRequest& request, Value object,
   metadata["creationTimestamp"] = now;
   if (resource.has_generation) metadata["generation"] = 1;
   for (const auto* key : {"managedFields", "deletionTimestamp", "selfLink"}) metadata.erase(key);
-  note_writer(object, nullptr, {request.manager, operation, "", now});
+  note_writer(object, nullptr, resource.custom, {request.manager, operation, "", now});
   const std::string key = request.ns.empty() ? name : request.ns + "/" + name;
   auto reply = store.write(resource, key, [&](const Value& old) {
     if (!old.is_null()) return refuse(already_exists(resource, name));
@@ -262,7 +262,8 @@ Decision change_to(const WriteRequest& request, const Value& wanted, const Value
   if (reset) {
     metadata.erase("managedFields");
   } else {
-    note_writer(object, old, {request.manager, operation, request.subresource, time_now()});
+    note_writer(object, old, resource.custom,
+                {request.manager, operation, request.subresource, time_now()});
   }
   if (object == old) return keep(old);
   const bool is_last_finalizer =
@@ -305,6 +306,15 @@ Refusal apply_patch(const WriteRequest& request, const Value& patch, Value& obje
                                         : failure(500, "", "map does not contain its merge key");
 }
 
+// A pod on a node stays until its kubelet has ended it, or somebody deletes it with no grace.
+std::int64_t grace_seconds(const Resource& resource, const Value& object, const Value& options) {
+  const auto phase = object["status"]["phase"].string_or("");
+  const bool runs = resource.kind == "Pod" && object["spec"].contains("nodeName") &&
+                    phase != "Succeeded" && phase != "Failed";
+  const auto usual = object["spec"]["terminationGracePeriodSeconds"].int_or(30);
+  return runs ? options["gracePeriodSeconds"].int_or(usual) : 0;
+}
+
 }  // namespace
 
 Reply create(Store& store, const WriteRequest& request) {
@@ -334,9 +344,9 @@ Reply patch(Store& store, const WriteRequest& request) {
   const auto body = is_apply ? parse_yaml(request.body) : json::parse(request.body);
   if (!body) return bad_request("error decoding patch: " + body.error().message);
   if (is_apply && request.manager.empty())
-    return failure(400, "BadRequest",
-                   "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: "
-                   "Required value: is required for apply patch");
+    return invalid_options(
+        "PatchOptions",
+        {"FieldValueRequired", "Required value: is required for apply patch", "fieldManager"});
   bool absent = false;
   auto reply = store.write(request.resource, request.key(), [&](const Value& old) {
     absent = old.is_null();
@@ -372,11 +382,14 @@ Reply remove(Store& store, const WriteRequest& request) {
     if (wanted.contains("resourceVersion") &&
         wanted["resourceVersion"] != metadata["resourceVersion"])
       return refuse(modified_meanwhile(resource, request.name));
-    if (metadata.contains("deletionTimestamp")) return keep(old);
-    if (metadata.contains("finalizers")) {
+    const auto grace = grace_seconds(resource, old, options);
+    if (metadata.contains("deletionTimestamp") && (metadata.contains("finalizers") || grace > 0))
+      return keep(old);
+    if (metadata.contains("finalizers") || grace > 0) {
       Value object = old;
-      object["metadata"]["deletionTimestamp"] = time_now();
-      object["metadata"]["deletionGracePeriodSeconds"] = 0;
+      object["metadata"]["deletionTimestamp"] =
+          format_seconds(SystemClock{}.now() + std::chrono::seconds(grace));
+      object["metadata"]["deletionGracePeriodSeconds"] = grace;
       if (resource.has_generation)
         object["metadata"]["generation"] = metadata["generation"].int_or(0) + 1;
       return finish(request, What::Put, {200, std::move(object), {}});
