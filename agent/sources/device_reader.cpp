@@ -91,7 +91,7 @@ bool store(const Place& place, std::string_view text, DeviceReading& reading) {
     }
     case Field::CoreCounter: {
       const auto number = parse_number(text);
-      if (number) reading.cores.back().counters.emplace(place.identity->name, *number);
+      if (number) reading.cores.back().counters.emplace(place.identity->name(), *number);
       return number.has_value();
     }
   }
@@ -104,7 +104,7 @@ std::string Progress::describe() const {
   const Identity* at = identity.load();
   if (at == nullptr) return "";
   const int of = core.load();
-  return (of < 0 ? "" : "core " + std::to_string(of) + " ") + std::string(at->name);
+  return (of < 0 ? "" : "core " + std::to_string(of) + " ") + std::string(at->name());
 }
 
 DeviceReader::DeviceReader(std::shared_ptr<const Root> sysfs, int index,

@@ -12,89 +12,33 @@ namespace {
 
 // Layout A, driver reference sections 3.3 and 3.4; of the status counters only those that the hardware can cause.
 constexpr Identity kIdentities[] = {
-    {Field::Architecture, "arch_type", "info/architecture/arch_type", {2, 7}, false},
-    {Field::InstanceFamily, "instance_type", "info/architecture/instance_type", {2, 8}, false},
-    {Field::DeviceName, "device_name", "info/architecture/device_name", {2, 8}, false},
-    {Field::State, "reset", "reset", {2, 7}, false},
-    {Field::HwErrorEvent,
-     "hw_error_event",
-     "stats/hardware/health_status/hw_error_event",
-     {2, 28},
-     true},
-    {Field::Components,
-     "unhealthy_components",
-     "stats/hardware/health_status/unhealthy_components",
-     {2, 30},
-     true},
-    {Field::Heartbeat,
-     "healthcheck_heartbeat",
-     "stats/hardware/health_status/healthcheck_heartbeat",
-     {2, 30},
-     true},
-    {Field::Power, "utilization", "stats/power/utilization", {2, 21}, false},
-    {Field::Serial, "serial_number", "info/serial_number", {2, 15}, false},
-    {Field::MemoryUncorrected,
-     "mem_ecc_uncorrected",
-     "stats/hardware/mem_ecc_uncorrected",
-     {2, 14},
-     false},
-    {Field::MemoryRepairable,
-     "mem_ecc_repairable_uncorrected",
-     "stats/hardware/mem_ecc_repairable_uncorrected",
-     {2, 23},
-     false},
-    {Field::SramUncorrected,
-     "sram_ecc_uncorrected",
-     "stats/hardware/sram_ecc_uncorrected",
-     {2, 14},
-     false},
-    {Field::SramCorrected,
-     "sram_ecc_corrected",
-     "stats/hardware/sram_ecc_corrected",
-     {2, 30},
-     false},
-    {Field::MemoryCorrected,
-     "mem_ecc_corrected",
-     "stats/hardware/mem_ecc_corrected",
-     {2, 30},
-     false},
-    {Field::CoreCounter, "hw_hbm_ue_error", "stats/status/hw_hbm_ue_error/total", {2, 19}, false},
-    {Field::CoreCounter,
-     "hw_repairable_hbm_ue_error",
-     "stats/status/hw_repairable_hbm_ue_error/total",
-     {2, 23},
-     false},
-    {Field::CoreCounter, "hw_nc_ue_error", "stats/status/hw_nc_ue_error/total", {2, 19}, false},
-    {Field::CoreCounter,
-     "hw_dma_abort_error",
-     "stats/status/hw_dma_abort_error/total",
-     {2, 19},
-     false},
-    {Field::CoreCounter,
-     "hw_collectives_error",
-     "stats/status/hw_collectives_error/total",
-     {2, 19},
-     false},
-    {Field::CoreCounter, "hw_error", "stats/status/hw_error/total", {2, 7}, false},
-    {Field::CoreCounter, "timeout", "stats/status/timeout/total", {2, 7}, false},
-    {Field::CoreCounter,
-     "reset_req_count",
-     "stats/other_info/reset_req_count/total",
-     {2, 8},
-     false},
-    {Field::CoreCounter,
-     "reset_fail_count",
-     "stats/other_info/reset_fail_count/total",
-     {2, 8},
-     false},
-    {Field::CoreCounter,
-     "inference_count",
-     "stats/other_info/inference_count/total",
-     {2, 7},
-     false},
-    {Field::CoreCounter, "flop_count", "stats/other_info/flop_count/total", {2, 12}, false},
-    {Field::CoreCounter, "nc_time_in_use", "stats/other_info/nc_time_in_use/total", {2, 21}, false},
-    {Field::CoreMemory, "device_mem", "stats/memory_usage/device_mem/total", {2, 7}, false},
+    {Field::Architecture, {2, 7}, "info/architecture/arch_type"},
+    {Field::InstanceFamily, {2, 8}, "info/architecture/instance_type"},
+    {Field::DeviceName, {2, 8}, "info/architecture/device_name"},
+    {Field::State, {2, 7}, "reset"},
+    {Field::HwErrorEvent, {2, 28}, "stats/hardware/health_status/hw_error_event"},
+    {Field::Components, {2, 30}, "stats/hardware/health_status/unhealthy_components"},
+    {Field::Heartbeat, {2, 30}, "stats/hardware/health_status/healthcheck_heartbeat"},
+    {Field::Power, {2, 21}, "stats/power/utilization"},
+    {Field::Serial, {2, 15}, "info/serial_number"},
+    {Field::MemoryUncorrected, {2, 14}, "stats/hardware/mem_ecc_uncorrected"},
+    {Field::MemoryRepairable, {2, 23}, "stats/hardware/mem_ecc_repairable_uncorrected"},
+    {Field::SramUncorrected, {2, 14}, "stats/hardware/sram_ecc_uncorrected"},
+    {Field::SramCorrected, {2, 30}, "stats/hardware/sram_ecc_corrected"},
+    {Field::MemoryCorrected, {2, 30}, "stats/hardware/mem_ecc_corrected"},
+    {Field::CoreCounter, {2, 19}, "stats/status/hw_hbm_ue_error/total"},
+    {Field::CoreCounter, {2, 23}, "stats/status/hw_repairable_hbm_ue_error/total"},
+    {Field::CoreCounter, {2, 19}, "stats/status/hw_nc_ue_error/total"},
+    {Field::CoreCounter, {2, 19}, "stats/status/hw_dma_abort_error/total"},
+    {Field::CoreCounter, {2, 19}, "stats/status/hw_collectives_error/total"},
+    {Field::CoreCounter, {2, 7}, "stats/status/hw_error/total"},
+    {Field::CoreCounter, {2, 7}, "stats/status/timeout/total"},
+    {Field::CoreCounter, {2, 8}, "stats/other_info/reset_req_count/total"},
+    {Field::CoreCounter, {2, 8}, "stats/other_info/reset_fail_count/total"},
+    {Field::CoreCounter, {2, 7}, "stats/other_info/inference_count/total"},
+    {Field::CoreCounter, {2, 12}, "stats/other_info/flop_count/total"},
+    {Field::CoreCounter, {2, 21}, "stats/other_info/nc_time_in_use/total"},
+    {Field::CoreMemory, {2, 7}, "stats/memory_usage/device_mem/total"},
 };
 
 constexpr size_t kMaxCoreDigits = 3;
@@ -165,7 +109,7 @@ Found by_name(const std::vector<std::string>& files, int& conflicts) {
     }
     const int core = core_of(parts);
     for (const Identity& identity : kIdentities) {
-      if (identity.name != name || identity.is_core() != is_counter ||
+      if (identity.name() != name || identity.is_core() != is_counter ||
           identity.is_core() != (core >= 0))
         continue;
       const auto [at, is_new] = found.emplace(std::pair(core, &identity), file);
@@ -218,11 +162,11 @@ std::vector<std::string> find_missing(const DeviceLayout& layout,
   const Family* facts = find_family(family);
   for (const Identity& identity : kIdentities) {
     if (*version < identity.since) continue;
-    if (identity.health_directory && (facts == nullptr || !facts->has_health_directory)) continue;
+    if (identity.is_health() && (facts == nullptr || !facts->has_health_directory)) continue;
     const auto found = std::ranges::count(layout.places, &identity, &Place::identity);
     const auto cores = static_cast<size_t>(facts == nullptr ? 1 : facts->cores_per_device);
     const size_t wanted = identity.is_core() ? std::max(layout.cores.size(), cores) : 1;
-    if (static_cast<size_t>(found) < wanted) missing.emplace_back(identity.name);
+    if (static_cast<size_t>(found) < wanted) missing.emplace_back(identity.name());
   }
   return missing;
 }

@@ -40,14 +40,21 @@ enum class Field {
 
 struct Identity {
   Field field;
-  std::string_view name;  // also the name by which layout B finds it
-  std::string_view path;  // layout A, below the device, or below neuron_core<C> for a core's
   Version since;          // first driver that has it
-  bool health_directory;  // only on families that have one
+  std::string_view path;  // layout A: below the device, or below neuron_core<C> for a core's
+
   bool is_core() const {
     return field >= Field::CoreCounter;
   }  // a directory with total and present
   bool is_constant() const { return field <= Field::DeviceName; }
+  // Only on families that have this directory.
+  bool is_health() const { return path.find("/health_status/") != std::string_view::npos; }
+  // By which layout B finds it: of the file, or of the counter's directory.
+  std::string_view name() const {
+    std::string_view end = path;
+    if (is_core()) end.remove_suffix(std::string_view("/total").size());
+    return end.substr(end.rfind('/') + 1);
+  }
 };
 
 struct Place {

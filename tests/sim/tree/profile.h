@@ -33,6 +33,10 @@ const std::vector<Name>& device_memory_names();
 
 // "12, 3, 4, 1", or empty where the driver shows none.
 std::string connected_devices(const Profile& profile, int device, int probed);
+enum class TreeLayout;
+// Layout A's path below a device directory -> the path in `layout`.
+std::string relocate(TreeLayout layout, std::string_view leaf);
+
 // "0000:cc:00.0"
 std::string pci_address(int device);
 

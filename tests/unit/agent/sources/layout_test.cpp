@@ -14,7 +14,7 @@ const Version kOld{2, 30, 2}, kNew{2, 31, 7};
 
 std::string path_of(const DeviceLayout& layout, std::string_view name, int core = -1) {
   for (const Place& place : layout.places)
-    if (place.identity->name == name && place.core == core) return place.path;
+    if (place.identity->name() == name && place.core == core) return place.path;
   return "";
 }
 
