@@ -11,7 +11,9 @@ json::Value event_object(const EventText& text, const ResourceType& about, std::
                          std::string_view instance, WallTime now) {
   const std::string stamp =
       hex16(static_cast<std::uint64_t>(now.time_since_epoch().count()) ^ fnv1a(text.reason));
-  std::string event_name = std::string(name).substr(0, 253 - stamp.size() - 1) + "." + stamp;
+  std::string event_name = std::string(name).substr(0, 253 - stamp.size() - 1);
+  while (event_name.ends_with('.') || event_name.ends_with('-')) event_name.pop_back();
+  event_name += "." + stamp;
   const std::string api_version = about.group.empty()
                                       ? std::string(about.version)
                                       : std::string(about.group) + "/" + std::string(about.version);

@@ -28,7 +28,7 @@ Result<Heartbeat> parse_heartbeat(const json::Value& object) {
   const std::string holder = spec["holderIdentity"].string_or("");
   const size_t cut = holder.rfind('_');  // neither node names nor UIDs contain one
   const auto renewed = parse_rfc3339(spec["renewTime"].string_or(""));
-  if (cut == std::string::npos || !renewed) {
+  if (cut == std::string::npos || cut == 0 || cut + 1 == holder.size() || !renewed) {
     return invalid("Lease " + heartbeat.name + ": holderIdentity or renewTime is not an agent's");
   }
   heartbeat.node = holder.substr(0, cut);

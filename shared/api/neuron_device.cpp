@@ -105,12 +105,13 @@ Result<NeuronDevice> parse_device(const json::Value& object) {
   device.node_uid = spec["nodeUID"].string_or("");
   device.instance_id = spec["instanceID"].string_or("");
   device.serial = spec["serialNumber"].string_or("");
-  device.index = static_cast<int>(spec["index"].int_or(-1));
+  const auto index = spec["index"].int_or(-1);
   if (device.name.empty()) return invalid("NeuronDevice: metadata.name is missing");
   const std::string where = "NeuronDevice " + device.name + ": ";
   if (device.node.empty()) return invalid(where + "spec.nodeName is missing");
-  if (device.index < 0 || device.index > 255)
+  if (index < 0 || index > 255)
     return invalid(where + "spec.index is missing or not within 0 to 255");
+  device.index = static_cast<int>(index);
   if (object["status"]["health"].is_null()) return device;  // created, not reported yet
   if (auto parsed = parse_status(object["status"], device); !parsed)
     return invalid(where + parsed.error().message);

@@ -1,9 +1,16 @@
 #include "shared/api/node.h"
 
+#include <algorithm>
+
 #include "shared/api/names.h"
 #include "shared/base/rfc3339.h"
 
 namespace nobs::api {
+namespace {
+
+constexpr std::int64_t kMaxRepeats = 1'000'000;  // a person may have written anything
+
+}  // namespace
 
 std::string dump_quarantine(const Quarantine& quarantine) {
   json::Array devices(quarantine.devices.begin(), quarantine.devices.end());
@@ -49,13 +56,23 @@ Result<Quarantine> parse_quarantine(const std::string& text) {
   quarantine.cordoned = *cordoned;
   quarantine.prior_unschedulable = *prior;
   quarantine.generation = (*value)["generation"].int_or(0);
-  for (const auto& device : (*value)["devices"].items())
-    quarantine.devices.push_back(static_cast<int>(device.int_or(-1)));
+  for (const auto& device : (*value)["devices"].items()) {
+    const auto index = device.int_or(-1);
+    if (index < 0 || index > 255) {
+      return invalid("annotation " + std::string(kQuarantineAnnotation) +
+                     ": devices are not numbers from 0 to 255");
+    }
+    quarantine.devices.push_back(static_cast<int>(index));
+  }
+  if (quarantine.active && quarantine.devices.empty()) {
+    return invalid("annotation " + std::string(kQuarantineAnnotation) +
+                   ": active, and names no devices");
+  }
   quarantine.reason = (*value)["reason"].string_or("");
   quarantine.policy = (*value)["policy"].string_or("");
   quarantine.traceparent = (*value)["traceparent"].string_or("");
   quarantine.overridden_generation = (*value)["overriddenGeneration"].int_or(0);
-  quarantine.repeats = (*value)["repeats"].int_or(0);
+  quarantine.repeats = std::clamp<std::int64_t>((*value)["repeats"].int_or(0), 0, kMaxRepeats);
   if (const auto lifted = parse_rfc3339((*value)["lifted"].string_or("")))
     quarantine.lifted = *lifted;
   return quarantine;
@@ -82,7 +99,10 @@ Result<Node> parse_node(const json::Value& object) {
   node.raw_unschedulable = spec["unschedulable"];
   for (const auto& entry : metadata["managedFields"].items()) {
     if (entry["fieldsV1"]["f:spec"].contains("f:unschedulable")) {
-      node.unschedulable_manager = entry["manager"].string_or("");
+      // There may be two: who applies the value that we set owns it beside us, and the order says nothing.
+      const std::string manager = entry["manager"].string_or("");
+      if (node.unschedulable_manager.empty() || manager != kOperator)
+        node.unschedulable_manager = manager;
     }
   }
   node.raw_taints = spec["taints"];

@@ -17,6 +17,31 @@ struct Checker {
     problems.push_back(field + " must be " + accepted);
   }
 
+  void object(const json::Value& value, const std::string& field) {
+    if (!value.is_null() && !value.is_object()) wrong(field, "an object");
+  }
+
+  // The items as strings; what is no list of strings counts as wrong, never as empty.
+  std::vector<std::string> strings(const json::Value& value, const std::string& field) {
+    std::vector<std::string> list;
+    if (!value.is_null() && !value.is_array()) wrong(field, "a list of strings");
+    for (const auto& item : value.items()) {
+      if (!item.is_string()) wrong(field, "a list of strings");
+      list.push_back(item.string_or(""));
+    }
+    return list;
+  }
+
+  std::string word(const json::Value& value, const std::string& field, std::string_view fallback) {
+    if (!value.is_null() && !value.is_string()) wrong(field, "a string");
+    return value.string_or(fallback);
+  }
+
+  bool boolean(const json::Value& value, const std::string& field, bool fallback) {
+    if (!value.is_null() && !value.is_bool()) wrong(field, "true or false");
+    return value.bool_or(fallback);
+  }
+
   void number(const json::Value& value, const std::string& field, int& target) {
     if (value.is_null()) return;
     const auto number = value.if_int();
@@ -36,18 +61,27 @@ struct Checker {
 };
 
 void parse_selector(const json::Value& selector, Policy& policy, Checker& check) {
-  if (!selector.is_null() && !selector.is_object())
-    check.wrong("spec.nodeSelector", "a label selector");
+  // A selector that is not understood must not select every node.
+  check.object(selector, "spec.nodeSelector");
+  for (const auto& [key, value] : selector.members()) {
+    if (key != "matchLabels" && key != "matchExpressions")
+      check.wrong("spec.nodeSelector", "matchLabels and matchExpressions, nothing else");
+  }
+  check.object(selector["matchLabels"], "spec.nodeSelector.matchLabels");
   for (const auto& [key, value] : selector["matchLabels"].members()) {
+    if (!value.is_string()) check.wrong("spec.nodeSelector.matchLabels", "a map of strings");
     policy.selector.push_back({key, LabelRequirement::Operator::In, {value.string_or("")}});
   }
+  const auto& expressions = selector["matchExpressions"];
+  if (!expressions.is_null() && !expressions.is_array())
+    check.wrong("spec.nodeSelector.matchExpressions", "a list");
   using Operator = LabelRequirement::Operator;
   constexpr std::array<std::pair<std::string_view, Operator>, 4> kOperators = {
       {{"In", Operator::In},
        {"NotIn", Operator::NotIn},
        {"Exists", Operator::Exists},
        {"DoesNotExist", Operator::DoesNotExist}}};
-  for (const auto& expression : selector["matchExpressions"].items()) {
+  for (const auto& expression : expressions.items()) {
     LabelRequirement requirement{expression["key"].string_or(""), {}, {}};
     const std::string op = expression["operator"].string_or("");
     const auto* found = std::find_if(kOperators.begin(), kOperators.end(),
@@ -58,8 +92,13 @@ void parse_selector(const json::Value& selector, Policy& policy, Checker& check)
       continue;
     }
     requirement.op = found->second;
-    for (const auto& value : expression["values"].items())
-      requirement.values.push_back(value.string_or(""));
+    requirement.values =
+        check.strings(expression["values"], "spec.nodeSelector.matchExpressions.values");
+    const bool lists = requirement.op == Operator::In || requirement.op == Operator::NotIn;
+    if (lists == requirement.values.empty()) {
+      check.wrong("spec.nodeSelector.matchExpressions.values",
+                  "given for In and NotIn, and only for these");
+    }
     policy.selector.push_back(std::move(requirement));
   }
 }
@@ -91,7 +130,9 @@ Policy parse_policy(const json::Value& object) {
   policy.name = object["metadata"]["name"].string_or("");
   policy.generation = object["metadata"]["generation"].int_or(0);
   const auto& spec = object["spec"];
-  const std::string mode = spec["mode"].string_or("DryRun");
+  for (const char* part : {"taint", "evict", "budget", "storm", "recovery", "unknown"})
+    check.object(spec[part], std::string("spec.") + part);
+  const std::string mode = check.word(spec["mode"], "spec.mode", "DryRun");
   if (mode == "Enforce") {
     policy.mode = Mode::Enforce;
   } else if (mode == "Paused") {
@@ -100,18 +141,17 @@ Policy parse_policy(const json::Value& object) {
     check.wrong("spec.mode", "Enforce, DryRun or Paused");
   }
   parse_selector(spec["nodeSelector"], policy, check);
-  const std::string effect = spec["taint"]["effect"].string_or("NoSchedule");
+  const std::string effect = check.word(spec["taint"]["effect"], "spec.taint.effect", "NoSchedule");
   if (effect == "NoSchedule" || effect == "PreferNoSchedule" || effect == "NoExecute") {
     policy.effect = effect;
   } else {
     check.wrong("spec.taint.effect", "NoSchedule, PreferNoSchedule or NoExecute");
   }
-  policy.cordon = spec["cordon"].bool_or(true);
+  policy.cordon = check.boolean(spec["cordon"], "spec.cordon", true);
   const auto& budget = spec["budget"];
   parse_max_unavailable(budget["maxUnavailable"], policy, check);
   check.number(budget["maxPerHour"], "spec.budget.maxPerHour", policy.max_per_hour);
-  for (const auto& label : budget["poolLabels"].items())
-    policy.pool_labels.push_back(label.string_or(""));
+  policy.pool_labels = check.strings(budget["poolLabels"], "spec.budget.poolLabels");
   const auto& storm = spec["storm"];
   check.number(storm["nodes"], "spec.storm.nodes", policy.storm_nodes);
   check.duration(storm["window"], "spec.storm.window", policy.storm_window);
@@ -121,16 +161,18 @@ Policy parse_policy(const json::Value& object) {
   check.number(recovery["repeatMultiplier"], "spec.recovery.repeatMultiplier",
                policy.repeat_multiplier);
   check.duration(recovery["maxQuietTime"], "spec.recovery.maxQuietTime", policy.max_quiet_time);
+  if (policy.quiet_time > policy.max_quiet_time)
+    check.wrong("spec.recovery.quietTime", "not longer than maxQuietTime");
   // What a person asked for and this version does not do must not be skipped in silence.
-  if (spec["evict"]["enabled"].bool_or(false))
+  if (check.boolean(spec["evict"]["enabled"], "spec.evict.enabled", false))
     check.problems.emplace_back("spec.evict is not supported by this version");
   if (!recovery["validation"].is_null()) {
     check.problems.emplace_back("spec.recovery.validation is not supported by this version");
   }
-  if (spec["unknown"]["action"].string_or("None") != "None") {
+  if (check.word(spec["unknown"]["action"], "spec.unknown.action", "None") != "None") {
     check.problems.emplace_back("spec.unknown.action is not supported by this version");
   }
-  if (!check.problems.empty() && policy.mode == Mode::Enforce) {
+  if (!check.problems.empty() && mode != "DryRun" && mode != "Paused") {
     policy.mode = Mode::DryRun;
     policy.not_enforced = join(check.problems, "; ");
   }
