@@ -21,6 +21,8 @@ bool has(const std::vector<std::string>& list, std::string_view text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
+constexpr std::uint64_t kMaxIncrease = 1'000'000'000;
+
 std::chrono::nanoseconds lasting(FaultClass fault, const Options& options) {
   return fault == FaultClass::DeviceMissing ? options.missing_after : options.unreachable_after;
 }
@@ -49,7 +51,7 @@ class SlotJudge {
   bool is_clear(const Fault& fault, const DeviceReading* device) const;
   void follow_heartbeat(const DeviceReading& device, std::vector<Sign>& signs);
   bool follow_fall(bool fell, bool readable, const DeviceReading& device);
-  void learn_baselines(const DeviceReading& device);
+  std::int64_t next_generation() { return slot_.generation = ++out_.memory.generation; }
   std::optional<Verdict> why_unknown(const DeviceReading& device, const Signs& signs,
                                      bool fell) const;
   void conclude(std::optional<Verdict> unknown);
@@ -73,6 +75,7 @@ void SlotJudge::begin_part(const DeviceReading& device) {
     fresh.reason = slot_.reason;
     fresh.message = slot_.message;
     fresh.since = slot_.since;
+    fresh.generation = slot_.generation;
     slot_ = std::move(fresh);
   }
   slot_.serial = device.serial;
@@ -127,12 +130,11 @@ void SlotJudge::add_fault(FaultClass fault_class, const std::vector<const Sign*>
     increase = std::max(increase, sign->increase);
     if (!sign->counter.empty()) slot_.baseline[sign->counter] = sign->value;
   }
-  const bool counted = increase > 0;
+  // A counter near 2^64 is no count; a sum of such would overflow.
+  const auto counted = static_cast<std::int64_t>(std::min(increase, kMaxIncrease));
   const auto existing =
-      std::find_if(slot_.faults.begin(), slot_.faults.end(), [&](const Fault& fault) {
-        return fault.fault == fault_class &&
-               (fault.epoch == reading_.epoch || rule.clears == Clear::OtherSerial);
-      });
+      std::find_if(slot_.faults.begin(), slot_.faults.end(),
+                   [&](const Fault& fault) { return fault.fault == fault_class; });
   const auto note_witnesses = [&](Fault& fault) {
     for (const Sign* sign : signs) {
       if (!has(fault.witnesses, to_string(sign->witness)))
@@ -141,15 +143,18 @@ void SlotJudge::add_fault(FaultClass fault_class, const std::vector<const Sign*>
   };
   if (existing != slot_.faults.end()) {
     Fault& fault = *existing;
-    const std::string was_epoch = fault.epoch;
     note_witnesses(fault);
     fault.last_seen = reading_.at;
-    if (!counted) return;  // a state that lasts is not another occurrence
-    fault.count += static_cast<std::int64_t>(increase);
-    if (was_epoch != reading_.epoch) {
-      // The same part failed again after a reboot: a new generation, which no earlier override covers.
+    // A state that lasts is not another occurrence, not even beyond a reload where only another part can end it.
+    const bool anew =
+        fault.epoch != reading_.epoch && (counted > 0 || rule.clears != Clear::OtherSerial);
+    if (counted == 0 && !anew) return;
+    fault.count += std::max<std::int64_t>(1, counted);
+    if (anew) {
+      // The same part failed again after a reboot: a new generation, which no earlier override covers. One entry for each
+      // class, so that the list stays short however often the driver is loaded.
       fault.epoch = reading_.epoch;
-      if (fault.severity == Severity::Fatal) fault.generation = ++out_.memory.generation;
+      if (fault.severity == Severity::Fatal) fault.generation = next_generation();
     }
     out_.changes.push_back({Change::Kind::FaultRepeated, index_, fault, {}, {}, {}});
     return;
@@ -161,7 +166,7 @@ void SlotJudge::add_fault(FaultClass fault_class, const std::vector<const Sign*>
   fault.epoch = reading_.epoch;
   fault.first_seen = reading_.at;
   fault.last_seen = reading_.at;
-  fault.count = std::max<std::int64_t>(1, static_cast<std::int64_t>(increase));
+  fault.count = std::max<std::int64_t>(1, counted);
   fault.core = signs.front()->core;
   note_witnesses(fault);
   fault.verified = true;
@@ -171,7 +176,7 @@ void SlotJudge::add_fault(FaultClass fault_class, const std::vector<const Sign*>
       !version_at_least(reading_.driver_version, 2, 28)) {
     fault.message += " This driver does not tell whether it is repairable.";
   }
-  if (fault.severity == Severity::Fatal) fault.generation = ++out_.memory.generation;
+  if (fault.severity == Severity::Fatal) fault.generation = next_generation();
   slot_.faults.push_back(fault);
   out_.changes.push_back({Change::Kind::FaultBegan, index_, std::move(fault), {}, {}, {}});
 }
@@ -188,7 +193,9 @@ bool SlotJudge::is_clear(const Fault& fault, const DeviceReading* device) const 
     case Clear::OtherSerial:
       return false;  // begin_part and acknowledge do it
     case Clear::NewEpochAndZero:
-      return readable && fault.epoch != reading_.epoch && device->ecc.memory_uncorrected == 0U &&
+      // Zeros after more than zero are a reset, not a repair.
+      return readable && fault.epoch != reading_.epoch && !slot_.fell_since &&
+             device->ecc.memory_uncorrected == 0U &&
              device->ecc.memory_repairable_uncorrected == 0U;
     case Clear::NewEpochAndReady:
       return readable && fault.epoch != reading_.epoch && device->state.value_or(1) == 1;
@@ -225,9 +232,11 @@ void SlotJudge::follow_heartbeat(const DeviceReading& device, std::vector<Sign>&
   if (slot_.heartbeat != device.heartbeat) {
     // The first value says nothing about the period.
     if (slot_.heartbeat) {
+      // A pause as long as a stall was one: learnt as a period, it would hide the next.
       slot_.heartbeat_period =
           std::max(slot_.heartbeat_period,
-                   std::chrono::nanoseconds(reading_.steady - slot_.heartbeat_moved));
+                   std::min<std::chrono::nanoseconds>(reading_.steady - slot_.heartbeat_moved,
+                                                      options_.stalled_after));
     }
     slot_.heartbeat = device.heartbeat;
     slot_.heartbeat_moved = reading_.steady;
@@ -260,7 +269,9 @@ bool SlotJudge::follow_fall(bool fell, bool readable, const DeviceReading& devic
   if (!slot_.accept_fall && !lasted) return true;
   const auto rebase = [&](std::string_view name, const std::optional<std::uint64_t>& value) {
     const auto found = slot_.baseline.find(name);
-    if (value && found != slot_.baseline.end() && *value < found->second) found->second = *value;
+    // In a new epoch the counter began at zero, so what it shows now has happened since.
+    if (value && found != slot_.baseline.end() && *value < found->second)
+      found->second = slot_.accept_fall ? 0 : *value;
   };
   rebase("sram_ecc_uncorrected", device.ecc.sram_uncorrected);
   rebase("mem_ecc_uncorrected", device.ecc.memory_uncorrected);
@@ -319,32 +330,11 @@ void SlotJudge::conclude(std::optional<Verdict> unknown) {
   slot_.message = std::move(verdict.message);
 }
 
-// Counters that were read for the first time, or that somebody cleared, count from here on.
-void SlotJudge::learn_baselines(const DeviceReading& device) {
-  const auto learn = [&](const std::string& name, const std::optional<std::uint64_t>& value,
-                         bool may_fall) {
-    if (!value) return;
-    const auto [entry, fresh] =
-        slot_.baseline.try_emplace(name, slot_.baseline_from_first_reading ? *value : 0);
-    if (!fresh && may_fall && *value < entry->second) entry->second = *value;
-  };
-  learn("sram_ecc_uncorrected", device.ecc.sram_uncorrected, false);
-  learn("mem_ecc_uncorrected", device.ecc.memory_uncorrected, false);
-  learn("mem_ecc_repairable_uncorrected", device.ecc.memory_repairable_uncorrected, false);
-  for (const auto& core : device.cores) {
-    for (const auto name : watched_core_counters()) {
-      const auto found = core.counters.find(name);
-      if (found != core.counters.end())
-        learn(std::to_string(core.index) + "/" + std::string(name), found->second, true);
-    }
-  }
-  slot_.baseline_from_first_reading = false;
-}
-
 void SlotJudge::present(const DeviceReading& device) {
   if (device.problem != ReadProblem::None) {
     // Nothing was read, so nothing is concluded: signs that waited for a second reading wait on.
     slot_.readable_since.reset();
+    slot_.heartbeat.reset();  // how long it stood still is not known
     slot_.pending.erase(FaultClass::DeviceMissing);
     clear_faults(nullptr);
     conclude(
@@ -362,7 +352,11 @@ void SlotJudge::present(const DeviceReading& device) {
   } else if (!slot_.readable_since) {
     slot_.readable_since = reading_.steady;
   }
-  follow_heartbeat(device, signs.list);
+  if (readable) {
+    follow_heartbeat(device, signs.list);
+  } else {
+    slot_.heartbeat.reset();
+  }
   for (const auto& name : signs.unknown_components) {
     signs.list.push_back({FaultClass::UnverifiedReport,
                           Witness::ComponentUnknown,
@@ -372,8 +366,11 @@ void SlotJudge::present(const DeviceReading& device) {
                           {},
                           0});
   }
+  if (readable && !fell) {
+    for (const auto& [name, value] : signs.baselines) slot_.baseline[name] = value;
+    slot_.baseline_from_first_reading = false;
+  }
   consider(signs.list);
-  if (readable && !fell) learn_baselines(device);
   slot_.last = device;
   clear_faults(&device);
   conclude(why_unknown(device, signs, fell));
@@ -381,6 +378,7 @@ void SlotJudge::present(const DeviceReading& device) {
 
 void SlotJudge::absent(bool driver_live) {
   slot_.readable_since.reset();
+  slot_.heartbeat.reset();
   if (!driver_live) {
     slot_.pending.clear();
     const bool unloading = reading_.driver == DriverState::Unloading;
@@ -394,7 +392,9 @@ void SlotJudge::absent(bool driver_live) {
              {},
              0,
              "the driver shows " + std::to_string(reading_.devices.size()) + " of " +
-                 std::to_string(reading_.expected_devices) + " devices",
+                 std::to_string(std::max<size_t>(static_cast<size_t>(reading_.expected_devices),
+                                                 out_.memory.slots.size())) +
+                 " devices",
              {},
              0}});
   clear_faults(nullptr);

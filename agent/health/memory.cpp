@@ -23,12 +23,13 @@ Memory restore(const std::vector<api::NeuronDevice>& devices) {
       known("sram_ecc_uncorrected", device.ecc.sram_uncorrected);
       known("mem_ecc_uncorrected", device.ecc.memory_uncorrected);
       known("mem_ecc_repairable_uncorrected", device.ecc.memory_repairable_uncorrected);
-      // The object does not hold core counters. Without a person's word they count from zero, as on the first day: a rise
-      // while no agent ran is not lost, and one that is known already only finds its own fault.
+      // The object does not hold core counters. Without a person's word they count from zero, as on the first day, but for
+      // what an active fault stands for: a rise while no agent ran is not lost.
       slot.baseline_from_first_reading = !device.acknowledge.empty();
-      memory.generation = std::max(memory.generation, device.generation);
+      slot.generation = device.generation;
       for (const auto& fault : slot.faults)
-        memory.generation = std::max(memory.generation, fault.generation);
+        slot.generation = std::max(slot.generation, fault.generation);
+      memory.generation = std::max(memory.generation, slot.generation);
     }
     memory.slots[device.index] = std::move(slot);
   }

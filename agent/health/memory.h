@@ -32,6 +32,7 @@ struct SlotMemory {
   std::map<api::FaultClass, Pending> pending;
   std::map<api::FaultClass, SteadyTime> sign_last_seen;  // for quiet times
   std::vector<api::Fault> faults;                        // active, of both severities
+  std::int64_t generation = 0;  // of this slot's newest fatal fault, also when it is gone
   std::optional<int> heartbeat;
   SteadyTime heartbeat_moved{};
   std::chrono::nanoseconds heartbeat_period{};  // longest learnt; zero: none yet

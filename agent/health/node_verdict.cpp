@@ -25,7 +25,8 @@ NodeVerdict node_verdict(const Memory& memory) {
     verdict = {"Unknown", "NoDevices", "no Neuron device is known on this node"};
   } else if (unhealthy > 0) {
     verdict = {"False", first_reason,
-               std::to_string(unhealthy) + " of " + total + " devices unhealthy: " + list};
+               std::to_string(unhealthy) + " of " + total + " devices unhealthy" +
+                   (unknown > 0 ? ", " + std::to_string(unknown) + " unknown" : "") + ": " + list};
   } else if (unknown > 0) {
     verdict = {"Unknown", first_reason,
                std::to_string(unknown) + " of " + total + " devices unknown: " + list};

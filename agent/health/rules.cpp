@@ -75,7 +75,7 @@ constexpr std::array<FaultRule, api::kFaultClasses> kRules = {{
      Clear::SignGoneQuiet, "The network adapter retransmits or loses remotes."},
     {FaultClass::UnverifiedReport, Severity::Warning, kUnverified, Confirm::TwoReadings,
      Action::Investigate, Clear::SignGoneQuiet,
-     "A kernel line claims a fault that nothing else confirms."},
+     "A report that nothing else confirms, or in words that this version does not know."},
 }};
 
 // Rows stand in the order of the enumeration, so that a class finds its row without a search.

@@ -22,22 +22,40 @@ struct Finder {
   const SlotMemory& slot;
   Signs signs;
 
-  // Where the counter counts from: what was accepted last, or zero, since a healthy device shows zero.
-  std::uint64_t baseline(const std::string& counter, std::uint64_t value) const {
-    if (const auto found = slot.baseline.find(counter); found != slot.baseline.end())
-      return found->second;
-    return slot.baseline_from_first_reading ? value : 0;
+  // Where a counter counts from that was never accepted: zero, since a healthy device shows zero. But what led to a
+  // fault that is active already, to an acknowledged one, or to a warning before we looked, is not news.
+  std::uint64_t first_baseline(FaultClass fault, std::uint64_t value) const {
+    const bool is_known = std::any_of(
+        slot.faults.begin(), slot.faults.end(),
+        [&](const api::Fault& known) { return known.fault == fault && known.epoch == slot.epoch; });
+    const bool is_warning = rule_of(fault).severity == api::Severity::Warning;
+    return is_known || is_warning || slot.baseline_from_first_reading ? value : 0;
+  }
+
+  // Of an ECC counter the judge says when its fall is the truth; any other was cleared by somebody.
+  std::uint64_t baseline(FaultClass fault, const std::string& name, std::uint64_t value,
+                         bool is_ecc) {
+    const auto found = slot.baseline.find(name);
+    const std::uint64_t from =
+        found == slot.baseline.end() ? first_baseline(fault, value) : found->second;
+    if (found == slot.baseline.end()) {
+      signs.baselines.emplace_back(name, from);
+    } else if (value < from && is_ecc) {
+      signs.ecc_fell = true;
+    } else if (value < from) {
+      signs.baselines.emplace_back(name, value);
+    }
+    return from;
   }
 
   void counter(FaultClass fault, Witness witness, const std::string& name,
                const std::optional<std::uint64_t>& value, bool is_ecc,
                std::optional<int> core = {}) {
     if (!value) return;
-    const std::uint64_t from = baseline(name, *value);
+    const std::uint64_t from = baseline(fault, name, *value, is_ecc);
     if (*value > from)
       signs.list.push_back(
           {fault, witness, core, *value - from, rise(name, from, *value), name, *value});
-    if (is_ecc && *value < from) signs.ecc_fell = true;
   }
 
   void state(FaultClass fault, Witness witness, std::string detail) {
@@ -118,10 +136,10 @@ void reset_signs(const DeviceReading& device, Finder& find) {
   std::vector<Sign> rises;
   for (const auto& core : device.cores) {
     const auto found = core.counters.find("reset_fail_count");
-    if (found == core.counters.end()) return;
+    if (found == core.counters.end()) continue;
     const std::string name = std::to_string(core.index) + "/reset_fail_count";
-    const std::uint64_t from = find.baseline(name, found->second);
-    if (found->second <= from) return;
+    const std::uint64_t from = find.baseline(FaultClass::ResetFailed, name, found->second, false);
+    if (found->second <= from) continue;
     rises.push_back({FaultClass::ResetFailed,
                      Witness::ResetFailRose,
                      {},
@@ -130,16 +148,11 @@ void reset_signs(const DeviceReading& device, Finder& find) {
                      name,
                      found->second});
   }
+  if (rises.size() < device.cores.size()) return;
   find.signs.list.insert(find.signs.list.end(), rises.begin(), rises.end());
 }
 
 }  // namespace
-
-std::vector<std::string_view> watched_core_counters() {
-  return {"hw_hbm_ue_error",    "hw_repairable_hbm_ue_error", "hw_nc_ue_error",
-          "hw_dma_abort_error", "hw_collectives_error",       "timeout",
-          "reset_fail_count"};
-}
 
 bool version_at_least(const std::string& version, int major, int minor) {
   const auto parts = split(version, '.');

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/health/memory.h"
@@ -24,6 +25,8 @@ struct Sign {
 
 struct Signs {
   std::vector<Sign> list;
+  // Where counters count from that had no baseline yet, or that somebody cleared.
+  std::vector<std::pair<std::string, std::uint64_t>> baselines;
   bool ecc_fell = false;  // an ECC counter reads less than it did in this epoch
   bool all_ones = false;
   std::vector<std::string>
@@ -33,9 +36,6 @@ struct Signs {
 // `slot` must be of the same part and epoch as the reading (begin_epoch has been called where they changed).
 Signs find_signs(const sources::DeviceReading& device, const SlotMemory& slot,
                  const std::string& driver_version);
-
-// Names of the core counters that a rule watches.
-std::vector<std::string_view> watched_core_counters();
 
 bool reads_all_ones(const sources::DeviceReading& device);
 

@@ -27,6 +27,8 @@ void split_faults(const health::SlotMemory& slot, api::NeuronDevice& device) {
   std::vector<api::Fault> faults = slot.faults;
   std::stable_sort(faults.begin(), faults.end(),
                    [](const auto& a, const auto& b) { return a.generation > b.generation; });
+  // Also when its faults are gone: a restart must not give a generation out twice.
+  device.generation = slot.generation;
   for (auto& fault : faults) {
     auto& list = fault.severity == api::Severity::Fatal ? device.faults : device.warnings;
     device.generation = std::max(device.generation, fault.generation);
