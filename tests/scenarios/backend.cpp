@@ -49,7 +49,8 @@ Backend::Backend() {
     command = {program("nobs-sim-api"), "--crds=" + source + "/crds", "--directory=" + directory_,
                "--bookmark-seconds=1"};
   }
-  process_ = std::make_unique<Process>(command, directory_ + "/api.log");
+  // Not in the directory itself, which the real server empties when it starts.
+  process_ = std::make_unique<Process>(command, directory_ + ".log");
   const bool ready = eventually(std::chrono::minutes(2), [&] {
     if (!process_->is_running()) return true;
     const std::string output = process_->output();
