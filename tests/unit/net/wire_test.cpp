@@ -109,6 +109,7 @@ TEST_CASE("broken chunks are refused") {
     CHECK(unchunk(input, 1000).first == "bad");
   }
   CHECK(unchunk("1;" + std::string(1000, 'x'), 16).first == "bad");
+  CHECK(unchunk("1;" + std::string(1000, 'x') + "\r\na\r\n0\r\n\r\n", 9000).first == "bad");
   std::string trailers = "0\r\n";
   for (int i = 0; i < 1000; ++i) trailers += "a: 0123456789\r\n";
   CHECK(unchunk(trailers, 100).first == "bad");
