@@ -74,7 +74,7 @@ if [ ${#todo[@]} -gt 0 ]; then
   started=$SECONDS
   # shellcheck disable=SC2016
   printf '%s\n' "${todo[@]}" | xargs -P 2 -I{} bash -c 'check "$1"' _ {} |
-    awk -v all="${#todo[@]}" '{ printf "[%d/%d] clang-tidy %s\n", NR, all, $0; fflush() }'
+    { n=0; while read -r line; do n=$((n + 1)); echo "[$n/${#todo[@]}] clang-tidy $line"; done; }
   echo "lint: clang-tidy took $((SECONDS - started)) s"
 fi
 for file in "${todo[@]}"; do

@@ -9,7 +9,6 @@ namespace nobs::health {
 namespace {
 
 using api::FaultClass;
-using sources::CoreReading;
 using sources::DeviceReading;
 
 constexpr std::uint64_t kAllOnes16 = 65535;

@@ -24,8 +24,9 @@ bool is_older(const std::string& candidate, const std::string& known) {
 
 }  // namespace
 
-OwnView::OwnView(kube::Client& client, Clock& clock, Random random, const log::Logger& logger,
-                 runtime::ReflectorMetrics& metrics, const std::string& node_name)
+OwnView::OwnView(kube::Client& client, Clock& clock, const Random& random,
+                 const log::Logger& logger, runtime::ReflectorMetrics& metrics,
+                 const std::string& node_name)
     : logger_(logger),
       node_(client, clock, random, logger, metrics,
             {.type = api::kNodes, .field_selector = "metadata.name=" + node_name}, node_handlers()),

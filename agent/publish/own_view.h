@@ -33,7 +33,7 @@ struct OwnState {
 
 class OwnView {
  public:
-  OwnView(kube::Client& client, Clock& clock, Random random, const log::Logger& logger,
+  OwnView(kube::Client& client, Clock& clock, const Random& random, const log::Logger& logger,
           runtime::ReflectorMetrics& metrics, const std::string& node_name);
 
   void run_node(const std::stop_token& stop) { node_.run(stop); }

@@ -13,11 +13,10 @@ constexpr std::string_view kUnreachable = "device_unreachable";
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 
-// Nothing for an empty read, and for text with a second line.
+// Nothing for an empty read. No grammar below allows a newline, so a second line is refused by each.
 std::optional<std::string_view> line(std::string_view text) {
   if (text.empty()) return std::nullopt;
   if (text.back() == '\n') text.remove_suffix(1);
-  if (text.find('\n') != std::string_view::npos) return std::nullopt;
   return text;
 }
 

@@ -101,8 +101,13 @@ void Reconciler::ask_budget(NodeView& view, WallTime now, std::optional<WallTime
   auto& begun = begun_[pool];
   // One that began without our knowing: the answer to its patch was lost.
   const auto ours = decide::own_quarantine(view.node);
-  if (ours && std::find(begun.begin(), begun.end(), ours->since) == begun.end()) {
-    begun.insert(std::upper_bound(begun.begin(), begun.end(), ours->since), ours->since);
+  if (ours) {
+    const decide::Begun one{ours->since, view.node.name};
+    if (std::find(begun.begin(), begun.end(), one) == begun.end()) {
+      begun.insert(std::upper_bound(begun.begin(), begun.end(), one,
+                                    [](const auto& a, const auto& b) { return a.at < b.at; }),
+                   one);
+    }
   }
   decide::forget_old(begun, *view.policy, now);
   const auto answer =
@@ -167,7 +172,8 @@ Result<void> Reconciler::carry_out(const NodeView& view, const Decision& decisio
   if (!patched) return patched.error();
   cache_.learn_node(*patched);
   if (decision.act == Act::Quarantine && view.policy) {
-    begun_[api::pool_of(*view.policy, view.node.labels)].push_back(decision.note.since);
+    begun_[api::pool_of(*view.policy, view.node.labels)].push_back(
+        {decision.note.since, view.node.name});
     for (const auto& device : view.devices) {
       if (device.generation == decision.note.generation) {
         delay_.observe({}, std::chrono::duration<double>(clock_.now() - device.since).count());

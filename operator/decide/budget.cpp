@@ -1,6 +1,7 @@
 #include "operator/decide/budget.h"
 
 #include <algorithm>
+#include <set>
 
 #include "shared/base/rfc3339.h"
 
@@ -12,19 +13,22 @@ int budget_limit(const api::Policy& policy, int nodes) {
 }
 
 std::optional<WallTime> breaker_open_until(const api::Policy& policy,
-                                           const std::deque<WallTime>& begun, WallTime now) {
-  const auto nodes = static_cast<size_t>(policy.storm_nodes);
-  // Newest first: the latest moment at which a window was full decides.
-  for (size_t last = begun.size(); last >= nodes && last > 0; --last) {
-    const WallTime full = begun[last - 1];
-    if (now - full >= policy.storm_cooldown) break;
-    if (full - begun[last - nodes] <= policy.storm_window) return full + policy.storm_cooldown;
+                                           const std::deque<Begun>& begun, WallTime now) {
+  // Newest first: the latest moment at which a window was full decides. One node that comes back again and again is no
+  // storm; its quiet time grows instead.
+  for (auto last = begun.rbegin(); last != begun.rend() && now - last->at < policy.storm_cooldown;
+       ++last) {
+    std::set<std::string> nodes;
+    for (auto one = last; one != begun.rend() && last->at - one->at <= policy.storm_window; ++one)
+      nodes.insert(one->node);
+    if (nodes.size() >= static_cast<size_t>(policy.storm_nodes))
+      return last->at + policy.storm_cooldown;
   }
   return std::nullopt;
 }
 
 BudgetAnswer may_quarantine(const api::Policy& policy, const PoolUse& use,
-                            const std::deque<WallTime>& begun, WallTime now) {
+                            const std::deque<Begun>& begun, WallTime now) {
   const int limit = budget_limit(policy, use.nodes);
   if (use.unavailable >= limit) {
     return {false,
@@ -35,27 +39,29 @@ BudgetAnswer may_quarantine(const api::Policy& policy, const PoolUse& use,
             {}};
   }
   const auto hour_ago = now - std::chrono::hours(1);
-  const auto recent = std::upper_bound(begun.begin(), begun.end(), hour_ago);
+  const auto recent =
+      std::upper_bound(begun.begin(), begun.end(), hour_ago,
+                       [](WallTime time, const Begun& one) { return time < one.at; });
   if (std::distance(recent, begun.end()) >= policy.max_per_hour) {
     return {false, "BudgetPerHour",
             "policy " + policy.name + " allows " + std::to_string(policy.max_per_hour) +
                 " new quarantines an hour",
-            *recent + std::chrono::hours(1)};
+            recent->at + std::chrono::hours(1)};
   }
   if (const auto until = breaker_open_until(policy, begun, now)) {
     return {false, "StormBreaker",
             std::to_string(policy.storm_nodes) +
-                " quarantines began within a short time: the storm breaker of policy " +
+                " nodes were quarantined within a short time: the storm breaker of policy " +
                 policy.name + " is open until " + format_seconds(*until),
             until};
   }
   return {true, {}, {}, {}};
 }
 
-void forget_old(std::deque<WallTime>& begun, const api::Policy& policy, WallTime now) {
+void forget_old(std::deque<Begun>& begun, const api::Policy& policy, WallTime now) {
   const auto keep = std::max<std::chrono::nanoseconds>(std::chrono::hours(1),
                                                        policy.storm_cooldown + policy.storm_window);
-  while (!begun.empty() && now - begun.front() > keep) begun.pop_front();
+  while (!begun.empty() && now - begun.front().at > keep) begun.pop_front();
 }
 
 }  // namespace nobs::decide

@@ -18,7 +18,12 @@ struct PoolUse {
 };
 
 // When quarantines began, within the last hours: by pool, oldest first.
-using History = std::map<std::string, std::deque<WallTime>>;
+struct Begun {
+  WallTime at{};
+  std::string node;
+  bool operator==(const Begun&) const = default;
+};
+using History = std::map<std::string, std::deque<Begun>>;
 
 struct BudgetAnswer {
   bool allowed = false;
@@ -28,17 +33,17 @@ struct BudgetAnswer {
 };
 
 BudgetAnswer may_quarantine(const api::Policy& policy, const PoolUse& use,
-                            const std::deque<WallTime>& begun, WallTime now);
+                            const std::deque<Begun>& begun, WallTime now);
 
 // At least 1, for a pool of any size; a percentage is rounded down.
 int budget_limit(const api::Policy& policy, int nodes);
 
-// The storm breaker: open from the moment that `storm_nodes` quarantines began within `storm_window`, until
+// The storm breaker: open from the moment that `storm_nodes` different nodes were quarantined within `storm_window`, until
 // `storm_cooldown` later. Nothing: closed. The time it closes otherwise.
 std::optional<WallTime> breaker_open_until(const api::Policy& policy,
-                                           const std::deque<WallTime>& begun, WallTime now);
+                                           const std::deque<Begun>& begun, WallTime now);
 
 // Drops what no limit looks at any more.
-void forget_old(std::deque<WallTime>& begun, const api::Policy& policy, WallTime now);
+void forget_old(std::deque<Begun>& begun, const api::Policy& policy, WallTime now);
 
 }  // namespace nobs::decide

@@ -336,9 +336,11 @@ decide::History Cache::begun() const {
   for (const auto& [name, node] : nodes_.rows()) {
     const auto ours = decide::own_quarantine(node);
     const auto* policy = policy_for(node);
-    if (ours && policy) history[api::pool_of(*policy, node.labels)].push_back(ours->since);
+    if (ours && policy) history[api::pool_of(*policy, node.labels)].push_back({ours->since, name});
   }
-  for (auto& [pool, times] : history) std::sort(times.begin(), times.end());
+  for (auto& [pool, times] : history) {
+    std::sort(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
+  }
   return history;
 }
 

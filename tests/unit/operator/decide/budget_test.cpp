@@ -11,9 +11,10 @@ using test::enforce;
 using test::kNow;
 using namespace std::chrono_literals;
 
-std::deque<WallTime> times(std::initializer_list<std::chrono::nanoseconds> before_now) {
-  std::deque<WallTime> begun;
-  for (const auto before : before_now) begun.push_back(kNow - before);
+std::deque<Begun> times(std::initializer_list<std::chrono::nanoseconds> before_now) {
+  std::deque<Begun> begun;
+  for (const auto before : before_now)
+    begun.push_back({kNow - before, "node-" + std::to_string(before.count())});
   return begun;
 }
 
@@ -84,6 +85,15 @@ TEST_CASE("what no limit looks at any more is forgotten, and nothing else") {
   auto longer = times({191min, 190min, 61min});
   forget_old(longer, policy, kNow);
   CHECK(longer == times({190min, 61min}));
+}
+
+TEST_CASE("one node that fails again and again is no storm") {
+  api::Policy policy;
+  std::deque<Begun> begun;
+  for (int i = 0; i < 8; ++i) begun.push_back({kNow - std::chrono::seconds(80 - i), "a"});
+  CHECK_FALSE(breaker_open_until(policy, begun, kNow).has_value());
+  for (const char* name : {"b", "c", "d", "e"}) begun.push_back({kNow, name});
+  CHECK(breaker_open_until(policy, begun, kNow).has_value());
 }
 
 }  // namespace nobs::decide
