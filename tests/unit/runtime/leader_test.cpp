@@ -137,6 +137,7 @@ struct Replica {
     ++terms;
     is_acting = true;
     test::eventually(60s, [&] { return leading.stop_requested() || must_return || must_throw; });
+    test::eventually(60s, [&] { return !must_linger; });
     is_acting = false;
     if (must_throw) throw std::runtime_error("lead failed");
   }
@@ -160,7 +161,8 @@ struct Replica {
   metrics::Registry registry;
   LeaderElector elector;
   std::atomic<int> terms = 0;
-  std::atomic<bool> is_acting = false, must_return = false, must_throw = false, is_over = false;
+  std::atomic<bool> is_acting = false, must_return = false, must_throw = false, must_linger = false,
+                    is_over = false;
   std::string thrown;
   std::jthread thread;
 };
@@ -385,6 +387,18 @@ TEST_CASE_FIXTURE(Fixture, "a leader that finds another holder stops at once") {
   // Who never renews loses it, by our own clock.
   CHECK(within(20s, [&] { return a.is_acting.load(); }));
   CHECK(a.elector.term() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "who lost the lease may not act, even while its last work is ending") {
+  Replica a(server, clock, "a");
+  replicas = {&a};
+  REQUIRE(within(5s, [&] { return a.is_acting.load(); }));
+  a.must_linger = true;
+  server.edit("holderIdentity", "somebody");
+  clock.advance(2s);
+  CHECK(test::eventually(5s, [&] { return !a.elector.may_act(); }));
+  CHECK(a.is_acting);
+  a.must_linger = false;
 }
 
 TEST_CASE_FIXTURE(Fixture, "replicas that start together end with one leader") {
