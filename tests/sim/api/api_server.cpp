@@ -104,7 +104,6 @@ Result<void> ApiServer::start() {
     state_->server.reset();
     return written;
   }
-  core.address = "127.0.0.1:" + std::to_string(port());
   return {};
 }
 

@@ -43,7 +43,6 @@ struct Core {
   Users users;
   std::atomic<std::uint64_t> watch_epoch{0};  // a watch of an earlier one ends
   std::atomic<bool> cut_watches{false};       // … in the middle instead of cleanly
-  std::string address;                        // 127.0.0.1:<port>
 };
 
 // A request as the API understands it.

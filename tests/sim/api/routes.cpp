@@ -24,8 +24,8 @@ std::string percent_decode(std::string_view text, bool plus_is_space) {
   };
   std::string result;
   for (size_t i = 0; i < text.size(); ++i) {
-    const bool code = text[i] == '%' && i + 2 < text.size() + 0 && digit(text[i + 1]) >= 0 &&
-                      digit(text[i + 2]) >= 0;
+    const bool code =
+        text[i] == '%' && i + 2 < text.size() && digit(text[i + 1]) >= 0 && digit(text[i + 2]) >= 0;
     if (code) {
       result += static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2]));
       i += 2;
@@ -242,7 +242,7 @@ net::Answer respond(Core& core, const Route& route, const net::Request& request,
       if (auto reply = review(core, route.path, request.body, *user); reply)
         return json_answer(*reply);
     }
-    auto document = discover(core.resources, route.path, core.address);
+    auto document = discover(core.resources, route.path, header(request, "Host"));
     return document ? json_answer({200, std::move(*document), {}})
                     : text_answer(404, "404 page not found\n");
   }
