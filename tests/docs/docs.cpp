@@ -19,6 +19,14 @@ std::string row(const std::vector<std::string>& cells) {
   return line + "\n";
 }
 
+// A person can acknowledge fatal faults only: warnings have no generation.
+std::string is_over_when(const health::FaultRule& rule) {
+  const std::string text(describe(rule.clears));
+  const size_t end =
+      rule.severity == api::Severity::Warning ? text.find(", or acknowledged") : std::string::npos;
+  return text.substr(0, end);
+}
+
 std::string faults() {
   std::string page =
       "# Faults\n\n"
@@ -34,7 +42,7 @@ std::string faults() {
   for (const auto& rule : health::fault_rules()) {
     page += row({"`" + std::string(to_string(rule.fault)) + "`",
                  std::string(to_string(rule.severity)), std::string(describe(rule.confirm)),
-                 std::string(to_string(rule.action)), std::string(describe(rule.clears))});
+                 std::string(to_string(rule.action)), is_over_when(rule)});
   }
   page += "\n## What each class means, and what speaks for it\n";
   for (const auto& rule : health::fault_rules()) {
