@@ -21,8 +21,7 @@ constexpr ResourceType kDevices{"neuronobserver.io", "v1alpha1", "neurondevices"
 constexpr ResourceType kLeases{"coordination.k8s.io", "v1", "leases", "Lease", true};
 const std::stop_token kNever;
 
-const std::string kCrds =
-    std::string(__FILE__).substr(0, std::string(__FILE__).rfind("tests/")) + "crds";
+const std::string kCrds = NOBS_SOURCE_DIR "/crds";
 
 Value named(const std::string& name) {
   return json::object({{"metadata", json::object({{"name", name}})}});

@@ -136,9 +136,8 @@ kube::Config config_of(const std::string& text, const std::string& directory) {
 }
 
 TEST_CASE("every request of requests.json is answered as the real API server answers it") {
-  const std::string here = std::filesystem::path(__FILE__).parent_path().string();
-  const std::string root = here + "/../../../..";
-  const auto text = read_file(here + "/requests.json", 4U << 20);
+  const std::string root = NOBS_SOURCE_DIR;
+  const auto text = read_file(root + "/tests/unit/sim/api/requests.json", 4U << 20);
   REQUIRE(text);
   const auto steps = json::parse(*text);
   REQUIRE_MESSAGE(steps, (steps ? "" : steps.error().message));
