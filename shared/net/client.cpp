@@ -266,7 +266,13 @@ Client::Client(Endpoint endpoint, size_t max_idle) {
   std::string peer = endpoint.unix_socket.empty()
                          ? endpoint.host + " port " + std::to_string(endpoint.port)
                          : endpoint.unix_socket;
-  state_.reset(new State{std::move(endpoint), max_idle, std::move(peer), {}, {}, {}});
+  // Aggregates cannot be made by make_unique in C++20's libstdc++ 12 with their braces elided.
+  state_ = std::unique_ptr<State>(new State{std::move(endpoint),
+                                            max_idle,
+                                            std::move(peer),
+                                            {},
+                                            {},
+                                            {}});  // NOLINT(modernize-make-unique)
 }
 
 Client::~Client() = default;

@@ -140,7 +140,8 @@ struct Server::State {
   void start_stream(Peer& peer);
   // ---- other threads'
   void work();
-  void run_stream(Connection connection, std::string head, bool chunked, const Answer& answer);
+  void run_stream(Connection connection, const std::string& head, bool chunked,
+                  const Answer& answer);
 
   const ServerOptions options;
   const Handler handler;
@@ -182,7 +183,7 @@ void Server::State::work() {
   }
 }
 
-void Server::State::run_stream(Connection connection, std::string head, bool chunked,
+void Server::State::run_stream(Connection connection, const std::string& head, bool chunked,
                                const Answer& answer) {
   bool whole_so_far = true;
   const auto put = [&](std::string_view bytes) {
@@ -270,7 +271,10 @@ void Server::State::accept_some() {
         return peer.phase != Peer::Phase::Working;
       }));
     SslPtr ssl;
-    if (tls && !(ssl = server_session(tls))) continue;
+    if (tls) {
+      ssl = server_session(tls);
+      if (!ssl) continue;
+    }
     auto& peer = peers.emplace_back();
     peer.connection = Connection(std::move(fd), std::move(ssl));
     peer.since = now();

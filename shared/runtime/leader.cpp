@@ -213,8 +213,9 @@ LeaderElector::Outcome LeaderElector::hold(Known& known, bool holding,
   }
   auto found = client_.get(kLeases, options_.ns, options_.name, stop);
   const SteadyTime now = clock_.steady();
-  if (found) known.see(*std::move(found), now);
-  if (!found && !found.error().is_not_found()) {
+  if (found) {
+    known.see(*std::move(found), now);
+  } else if (!found.error().is_not_found()) {
     failed(known, found.error());
     return Outcome::Failed;
   }
