@@ -89,8 +89,13 @@ void FaultProxy::restore() {
 }
 
 void FaultProxy::on_request(std::function<void(const Seen&, bool)> callback) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(callback_mutex_);
   callback_ = std::move(callback);
+}
+
+void FaultProxy::call(const Seen& seen, bool answered) {
+  const std::lock_guard lock(callback_mutex_);
+  if (callback_) callback_(seen, answered);
 }
 
 std::vector<Seen> FaultProxy::seen() const {
@@ -119,14 +124,12 @@ net::Answer FaultProxy::handle(const net::Request& request) {
   const Seen seen{agent ? *agent : std::string(), request.method, request.target};
   const bool is_watch = request.target.find("watch=1") != std::string::npos ||
                         request.target.find("watch=true") != std::string::npos;
-  std::function<void(const Seen&, bool)> callback;
   {
     const std::lock_guard lock(mutex_);
     if (cut_ && seen.user_agent.find(*cut_) != std::string::npos) return closed();
     seen_.push_back(seen);
-    callback = callback_;
   }
-  if (callback) callback(seen, false);
+  call(seen, false);
   const auto fault = take_fault(seen, is_watch);
   if (fault && fault->what == Fault::Refuse) return closed();
   if (fault && fault->what == Fault::Delay) std::this_thread::sleep_for(fault->delay);
@@ -159,7 +162,7 @@ net::Answer FaultProxy::handle(const net::Request& request) {
   }
   auto answer = forward(request, is_watch);
   if (fault && fault->what == Fault::LoseAnswer) answer = closed();
-  if (callback) callback(seen, true);
+  call(seen, true);
   return answer;
 }
 

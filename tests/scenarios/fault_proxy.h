@@ -56,13 +56,15 @@ class FaultProxy {
   void restore();
   // Closes running watches.
   void drop_watches() { ++watch_generation_; }
-  // Called with the number of requests of that user agent so far, before the request goes on and after it was answered.
+  // Called before a request goes on and after it was answered (which its sender does not know yet). One call at a
+  // time; when this returns, the callback that was there before runs no more.
   void on_request(std::function<void(const Seen&, bool answered)> callback);
   std::vector<Seen> seen() const;
   void forget_seen();
 
  private:
   net::Answer handle(const net::Request& request);
+  void call(const Seen& seen, bool answered);
   net::Answer forward(const net::Request& request, bool is_watch);
   std::optional<Fault> take_fault(const Seen& seen, bool is_watch);
 
@@ -73,6 +75,7 @@ class FaultProxy {
   std::vector<Fault> faults_;
   std::vector<Seen> seen_;
   std::optional<std::string> cut_;
+  std::mutex callback_mutex_;
   std::function<void(const Seen&, bool)> callback_;
   std::atomic<int> watch_generation_ = 0;
   std::stop_source stop_;
