@@ -321,7 +321,10 @@ decide::PoolUse Cache::pool_use(const api::Policy& policy, const std::string& po
   const std::lock_guard lock(mutex_);
   decide::PoolUse use;
   for (const auto& [name, node] : nodes_.rows()) {
-    if (node.deleting || !is_neuron(name) || !api::selects(policy, node.labels)) continue;
+    if (node.deleting || !is_neuron(name)) continue;
+    // Where several policies select a node, it counts for the one that decides about it.
+    const auto* deciding = policy_for(node);
+    if (!deciding || deciding->name != policy.name) continue;
     if (api::pool_of(policy, node.labels) != pool) continue;
     ++use.nodes;
     const auto ours = decide::own_quarantine(node);
