@@ -199,8 +199,8 @@ TEST_CASE("a driver that is gone makes devices unknown and quarantines nobody") 
   auto& node = cluster.node("a");
   cluster.start_operator();
   node.driver().unload_driver();
-  REQUIRE(cluster.eventually([&] { return node.device(0)->health == api::Health::Unknown; }));
-  CHECK(node.device(0)->reason == "DriverNotLoaded");
+  REQUIRE(cluster.eventually([&] { return node.device(0)->reason == "DriverNotLoaded"; }));
+  CHECK(node.device(0)->health == api::Health::Unknown);
   CHECK(cluster.eventually([&] { return node.condition() == "Unknown"; }));
   CHECK(cluster.always([&] { return !node.has_our_taint() && !node.is_unschedulable(); },
                        std::chrono::seconds(2)));
