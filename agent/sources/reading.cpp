@@ -37,11 +37,11 @@ std::string_view to_string(ReadProblem problem) {
     case ReadProblem::Timeout:
       return "ReadTimeout";
     case ReadProblem::Gone:
-      return "DeviceGone";
+      return "NotYetRead";  // missing, or its driver goes: the next cycle says which
     case ReadProblem::LayoutUnknown:
       return "LayoutUnknown";
     case ReadProblem::Denied:
-      return "ReadDenied";
+      return "NotYetRead";  // the detail names the file and the errno
   }
   return "";
 }
