@@ -14,6 +14,8 @@ int budget_limit(const api::Policy& policy, int nodes) {
 
 std::optional<WallTime> breaker_open_until(const api::Policy& policy,
                                            const std::deque<Begun>& begun, WallTime now) {
+  // Also keeps the loops below short when a policy lifts the limit and a thousand nodes fail at once.
+  if (begun.size() < static_cast<size_t>(policy.storm_nodes)) return std::nullopt;
   // Newest first: the latest moment at which a window was full decides. One node that comes back again and again is no
   // storm; its quiet time grows instead.
   for (auto last = begun.rbegin(); last != begun.rend() && now - last->at < policy.storm_cooldown;

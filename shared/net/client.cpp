@@ -266,13 +266,9 @@ Client::Client(Endpoint endpoint, size_t max_idle) {
   std::string peer = endpoint.unix_socket.empty()
                          ? endpoint.host + " port " + std::to_string(endpoint.port)
                          : endpoint.unix_socket;
-  // Aggregates cannot be made by make_unique in C++20's libstdc++ 12 with their braces elided.
-  state_ = std::unique_ptr<State>(new State{std::move(endpoint),
-                                            max_idle,
-                                            std::move(peer),
-                                            {},
-                                            {},
-                                            {}});  // NOLINT(modernize-make-unique)
+  // An aggregate that holds a mutex: make_unique can neither brace nor move it.
+  // NOLINTNEXTLINE(modernize-make-unique)
+  state_.reset(new State{std::move(endpoint), max_idle, std::move(peer), {}, {}, {}});
 }
 
 Client::~Client() = default;

@@ -423,7 +423,7 @@ void Server::State::start_stream(Peer& peer) {
     stream.thread = std::jthread([this, &stream, chunked, head = std::move(head),
                                   connection = std::move(peer.connection),
                                   answer = std::move(peer.answer)]() mutable {
-      run_stream(std::move(connection), std::move(head), chunked, answer);
+      run_stream(std::move(connection), head, chunked, answer);
       answer = {};  // what the handler captured ends here, not when somebody looks
       stream.done = true;
     });

@@ -213,6 +213,7 @@ LeaderElector::Outcome LeaderElector::hold(Known& known, bool holding,
   }
   auto found = client_.get(kLeases, options_.ns, options_.name, stop);
   const SteadyTime now = clock_.steady();
+  const bool exists = static_cast<bool>(found);
   if (found) {
     known.see(*std::move(found), now);
   } else if (!found.error().is_not_found()) {
@@ -224,7 +225,7 @@ LeaderElector::Outcome LeaderElector::hold(Known& known, bool holding,
     known.failing = false;
     return Outcome::NotHolding;
   }
-  auto answer = found ? update() : create();
+  auto answer = exists ? update() : create();
   if (answer) return written(*std::move(answer));
   // Another was faster. Who leads looks again at its next turn; nobody else may count on having it.
   if (answer.error().is_conflict() || answer.error().is_exists()) {
