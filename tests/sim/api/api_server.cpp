@@ -1,10 +1,14 @@
 #include "tests/sim/api/api_server.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 
 #include "shared/base/file.h"
 #include "shared/base/strings.h"
+#include "shared/base/unique_fd.h"
 #include "tests/sim/api/certificate.h"
 #include "tests/sim/api/core.h"
 #include "tests/sim/api/writes.h"
@@ -44,6 +48,15 @@ std::string key_of(const Resource& resource, std::string_view ns, std::string_vi
   return resource.namespaced ? std::string(ns) + "/" + std::string(name) : std::string(name);
 }
 
+UniqueFd memory_file(std::string_view content) {
+  UniqueFd file(::memfd_create("nobs-sim-api", MFD_CLOEXEC));
+  const auto written = ::write(file.get(), content.data(), content.size());
+  if (written != static_cast<ssize_t>(content.size())) file.reset();
+  return file;
+}
+
+std::string path_of(const UniqueFd& file) { return "/proc/self/fd/" + std::to_string(file.get()); }
+
 }  // namespace
 
 struct ApiServer::State {
@@ -75,34 +88,26 @@ Result<void> ApiServer::start() {
   auto certificate = make_certificate();
   if (!certificate) return certificate.error();
   state_->certificate = std::move(*certificate);
-  // The server reads files, once, at its start.
-  std::error_code problem;
-  std::string directory =
-      (std::filesystem::temp_directory_path(problem) / "nobs-sim-api-XXXXXX").string();
-  if (::mkdtemp(directory.data()) == nullptr) return invalid(directory + ": cannot be made");
-  const std::string certificate_file = directory + "/server.crt";
-  const std::string key_file = directory + "/server.key";
-  auto written = write_file_atomically(certificate_file, state_->certificate.certificate_pem);
-  if (written) written = write_file_atomically(key_file, state_->certificate.key_pem);
-  if (written) {
-    // Generous: what is tested here is the client.
-    state_->server = std::make_unique<net::Server>(
-        net::ServerOptions{.port = core.options.port,
-                           .certificate_file = certificate_file,
-                           .key_file = key_file,
-                           .threads = 16,
-                           .max_waiting = 1'024,
-                           .max_streams = 1'024,
-                           .deadline = std::chrono::seconds(30),
-                           .max_head = 64U << 10,
-                           .max_body = 3U << 20},
-        [&core](const net::Request& request) { return handle(core, request); });
-    written = state_->server->start();
-  }
-  std::filesystem::remove_all(directory, problem);
-  if (!written) {
+  // The server reads files, once, at its start; these are none on a disk.
+  const auto certificate_file = memory_file(state_->certificate.certificate_pem);
+  const auto key_file = memory_file(state_->certificate.key_pem);
+  if (!certificate_file || !key_file) return invalid("no memory for the certificate");
+  // Generous: what is tested here is the client.
+  state_->server = std::make_unique<net::Server>(
+      net::ServerOptions{.port = core.options.port,
+                         .certificate_file = path_of(certificate_file),
+                         .key_file = path_of(key_file),
+                         .threads = 16,
+                         .max_waiting = 1'024,
+                         .max_streams = 1'024,
+                         .deadline = std::chrono::seconds(30),
+                         .max_head = 64U << 10,
+                         .max_body = 3U << 20},
+      [&core](const net::Request& request) { return handle(core, request); });
+  auto started = state_->server->start();
+  if (!started) {
     state_->server.reset();
-    return written;
+    return started;
   }
   return {};
 }
