@@ -299,7 +299,8 @@ TEST_CASE("a thousand cycles with devices coming and going keep no descriptor an
     }
     CHECK(open_files() == running);
   }
-  CHECK(open_files() == before);
+  // At most: a worker of an earlier test may have closed its files meanwhile.
+  CHECK(test::eventually(5s, [&] { return open_files() <= before; }));
   CHECK(test::eventually(5s, [] {
     return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}) == 1;
   }));
