@@ -13,7 +13,10 @@ using test::FaultClass;
 using test::Health;
 using namespace std::chrono_literals;
 
-void silent_zero(Bench& bench) { bench.device().ecc = {0, 0, 0, 0, 0}; }
+void silent_zero(Bench& bench) {
+  bench.device().ecc = {0, 0, 0, 0, 0};
+  bench.counter(1, "hw_dma_abort_error") = 0;
+}
 void reset_zero(Bench& bench) {
   silent_zero(bench);
   bench.device().state = 0;
@@ -30,11 +33,12 @@ TEST_CASE("ECC read as zero in a reset is Unknown: it clears nothing and counts 
   for (const auto& zero : {&silent_zero, &reset_zero, &empty_serial}) {
     Bench bench;
     bench.device().ecc = {2, 0, 3, 0, 0};
+    bench.counter(1, "hw_dma_abort_error") = 4;
     bench.run(2s);
     bench.node.epoch = "boot-2";  // the pair stays in the new epoch, so HBMRepairable does too
     bench.run(2s);
     const auto faults = bench.slot().faults;
-    REQUIRE(faults.size() == 2);
+    REQUIRE(faults.size() == 3);
     const auto before = bench.device();
     zero(bench);
     bench.run(400s);
@@ -50,6 +54,15 @@ TEST_CASE("ECC read as zero in a reset is Unknown: it clears nothing and counts 
     bench.run(10s);
     CHECK(bench.slot().health == Health::Healthy);
   }
+}
+
+TEST_CASE("an ECC count that was read without a sure serial is not believed") {
+  Bench bench;
+  bench.device().ecc = {9, 9, 9, 0, 0};
+  bench.device().serial_stable = false;
+  bench.run(5s);
+  CHECK(bench.slot().faults.empty());
+  CHECK(bench.slot().reason == "ValueImplausible");
 }
 
 TEST_CASE("a fall that lasts longer than any reset is the truth, and rises count from there") {

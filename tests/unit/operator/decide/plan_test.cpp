@@ -380,6 +380,16 @@ TEST_CASE("our taint without a valid annotation proves nothing, so nothing is to
   CHECK(edited([](auto& q) { q.devices = {-1}; }) == "OwnershipUnproven");
 }
 
+TEST_CASE("a note that says both, cordoned before us and by us, gives nothing back") {
+  Quarantined it;
+  auto note = *own_quarantine(it.view.node);
+  note.prior_unschedulable = true;
+  it.node["metadata"]["annotations"][api::kQuarantineAnnotation] = api::dump_quarantine(note);
+  repair_device(it.view, 1, kNow);
+  CHECK(it.at(kNow + 1h).act == Act::Release);
+  CHECK(it.view.node.unschedulable);
+}
+
 TEST_CASE("an annotation of an earlier node of the same name neither proves nor overrides") {
   NodeView view = healthy_view();
   break_device(view, 1, 1);
