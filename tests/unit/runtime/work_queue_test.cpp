@@ -16,8 +16,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// Counts the waits that were begun: the only sign that a taker has looked and waits anew.
+struct CountingClock : test::FakeClock {
+  bool wait_for(std::chrono::nanoseconds duration, const std::stop_token& stop) override {
+    ++waits;
+    return FakeClock::wait_for(duration, stop);
+  }
+  std::atomic<int> waits = 0;
+};
+
 struct Fixture {
-  test::FakeClock clock;
+  CountingClock clock;
   WorkQueue queue{clock, [] { return 0.0; }};
   std::stop_source stop;
 
@@ -142,6 +151,7 @@ TEST_CASE_FIXTURE(Fixture, "a due key is taken while another taker is busy with 
   workers.emplace_back(work);
   REQUIRE(test::eventually(5s, [&] { return clock.waiting() == 2; }));
   queue.add_after("due", 10s);  // one of the two waits for it
+  REQUIRE(test::eventually(5s, [&] { return clock.waits == 3 && clock.waiting() == 2; }));
   queue.add("long");
   REQUIRE(test::eventually(5s, [&] { return is_busy && clock.waiting() == 1; }));
   clock.advance(10s);
