@@ -251,11 +251,6 @@ Decision change_to(const WriteRequest& request, const Value& wanted, const Value
   if (auto refusal = prepare(request, object, old, warnings, is_patch); refusal)
     return refuse(std::move(*refusal));
   const bool reset = resets_managers(request, wanted) && old["metadata"].contains("managedFields");
-  if (object == old && !reset && operation != "Apply") {
-    auto same = keep(old);
-    same.reply.warnings = std::move(warnings);
-    return same;
-  }
   Value& metadata = object["metadata"];
   if (resource.has_generation && !same_but_for_metadata(object, old))
     metadata["generation"] = old["metadata"]["generation"].int_or(0) + 1;
@@ -265,7 +260,7 @@ Decision change_to(const WriteRequest& request, const Value& wanted, const Value
     note_writer(object, old, resource.custom,
                 {request.manager, operation, request.subresource, time_now()});
   }
-  if (object == old) return keep(old);
+  if (object == old) return {What::Nothing, {200, std::move(object), std::move(warnings)}};
   const bool is_last_finalizer =
       metadata.contains("deletionTimestamp") && !metadata.contains("finalizers");
   return finish(request, is_last_finalizer ? What::Remove : What::Put,

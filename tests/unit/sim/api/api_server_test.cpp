@@ -243,8 +243,8 @@ TEST_CASE("a version older than the history kept is 410 for a watch") {
   const auto version =
       f.server.put(kNodes, named("a"))["metadata"]["resourceVersion"].string_or("");
   for (int i = 0; i < 5; ++i) f.server.put(kNodes, named("b" + std::to_string(i)));
-  const auto result = f.client->watch(kNodes, "", {.resource_version = version}, kNever,
-                                      [](auto, const auto&) { return true; });
+  const auto result = f.client->watch(kNodes, "", {.resource_version = version, .timeout = 3s},
+                                      kNever, [](auto, const auto&) { return true; });
   REQUIRE_FALSE(result);
   CHECK(result.error().is_gone());
 }
@@ -262,8 +262,9 @@ TEST_CASE("forgotten history expires versions and continue tokens, but not the w
                                    kNever, [](const auto&) { return true; });
   REQUIRE_FALSE(next);
   CHECK(next.error().is_gone());
-  const auto late = f.client->watch(kNodes, "", {.resource_version = page->resource_version},
-                                    kNever, [](auto, const auto&) { return true; });
+  const auto late =
+      f.client->watch(kNodes, "", {.resource_version = page->resource_version, .timeout = 3s},
+                      kNever, [](auto, const auto&) { return true; });
   CHECK(late.error().is_gone());
   f.server.put(kNodes, named("d"));
   CHECK(eventually(5s, [&] { return watching.has("ADDED d"); }));
