@@ -8,13 +8,6 @@
 
 namespace nobs {
 
-log::Level parse_level(const std::string& level) {
-  if (level == "debug") return log::Level::Debug;
-  if (level == "warn") return log::Level::Warn;
-  if (level == "error") return log::Level::Error;
-  return log::Level::Info;
-}
-
 LoadedOptions load_options(int argc, const char* const* argv) {
   using std::chrono::hours;
   using std::chrono::milliseconds;
@@ -60,23 +53,11 @@ LoadedOptions load_options(int argc, const char* const* argv) {
       "debug");
   auto result =
       binder.load(argc, argv, [](const char* name) -> const char* { return std::getenv(name); });
-  if (result.wants_help) {
-    std::cout << binder.help();
-    loaded.exit_code = 0;
-    return loaded;
-  }
   if (options.node_name.empty()) {
     result.mistakes.emplace_back(
         "node-name: is empty; set --node-name, node-name in the file or K8S_NODE_NAME");
   }
-  for (const auto& warning : result.warnings) std::cerr << "warning: " << warning << "\n";
-  for (const auto& mistake : result.mistakes) std::cerr << "error: " << mistake << "\n";
-  if (result.wants_config) std::cout << binder.printed();
-  if (!result.mistakes.empty()) {
-    loaded.exit_code = 3;
-  } else if (result.wants_config) {
-    loaded.exit_code = 0;
-  }
+  loaded.exit_code = binder.report(result, std::cout, std::cerr);
   return loaded;
 }
 

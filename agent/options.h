@@ -7,7 +7,6 @@
 #include <string>
 
 #include "agent/health/judge.h"
-#include "shared/log/logger.h"
 
 namespace nobs {
 
@@ -34,7 +33,5 @@ struct LoadedOptions {
 
 // Prints help, configuration or every mistake itself. Exit code 3 is a mistake in the options.
 LoadedOptions load_options(int argc, const char* const* argv);
-
-log::Level parse_level(const std::string& level);
 
 }  // namespace nobs

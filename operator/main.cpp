@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
 
   SystemClock clock;
   const Random random = system_random();
-  const log::Logger logger({.component = "operator", .level = parse_level(options.log_level)});
+  const log::Logger logger({.component = "operator", .level = log::parse_level(options.log_level)});
   metrics::Registry registry;
   runtime::RequestMetrics requests(registry);
   const auto config =

@@ -22,13 +22,6 @@ std::string default_identity() {
 
 }  // namespace
 
-log::Level parse_level(const std::string& level) {
-  if (level == "debug") return log::Level::Debug;
-  if (level == "warn") return log::Level::Warn;
-  if (level == "error") return log::Level::Error;
-  return log::Level::Info;
-}
-
 LoadedOptions load_options(int argc, const char* const* argv) {
   using std::chrono::milliseconds;
   using std::chrono::minutes;
@@ -66,11 +59,6 @@ LoadedOptions load_options(int argc, const char* const* argv) {
   binder.example("neuron-observer-operator --kubeconfig ~/.kube/config --log.level debug");
   auto result =
       binder.load(argc, argv, [](const char* name) -> const char* { return std::getenv(name); });
-  if (result.wants_help) {
-    std::cout << binder.help();
-    loaded.exit_code = 0;
-    return loaded;
-  }
   if (options.renew_deadline >= options.lease_duration) {
     result.mistakes.emplace_back(
         "leader.renew_deadline: must be shorter than leader.lease_duration");
@@ -79,14 +67,7 @@ LoadedOptions load_options(int argc, const char* const* argv) {
     result.mistakes.emplace_back("leader.retry_period: must be shorter than leader.renew_deadline");
   }
   if (options.identity.empty()) options.identity = default_identity();
-  for (const auto& warning : result.warnings) std::cerr << "warning: " << warning << "\n";
-  for (const auto& mistake : result.mistakes) std::cerr << "error: " << mistake << "\n";
-  if (result.wants_config) std::cout << binder.printed();
-  if (!result.mistakes.empty()) {
-    loaded.exit_code = 3;
-  } else if (result.wants_config) {
-    loaded.exit_code = 0;
-  }
+  loaded.exit_code = binder.report(result, std::cout, std::cerr);
   return loaded;
 }
 

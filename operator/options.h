@@ -6,8 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "shared/log/logger.h"
-
 namespace nobs {
 
 struct OperatorOptions {
@@ -29,6 +27,4 @@ struct LoadedOptions {
 };
 
 LoadedOptions load_options(int argc, const char* const* argv);
-log::Level parse_level(const std::string& level);
-
 }  // namespace nobs

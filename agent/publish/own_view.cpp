@@ -1,7 +1,6 @@
 #include "agent/publish/own_view.h"
 
 #include "shared/api/names.h"
-#include "shared/base/strings.h"
 
 namespace nobs::publish {
 namespace {
@@ -12,14 +11,6 @@ OwnNode reduce_node(const json::Value& object) {
     if (condition["type"].string_or("") == api::kNodeCondition) node.condition = condition;
   }
   return node;
-}
-
-// Versions are opaque, but the server's own are numbers that grow: an older event must not undo what a write was
-// answered with.
-bool is_older(const std::string& candidate, const std::string& known) {
-  const auto a = parse_u64(candidate);
-  const auto b = parse_u64(known);
-  return a && b && *a < *b;
 }
 
 }  // namespace
@@ -112,7 +103,9 @@ void OwnView::learn_device(const json::Value& object) {
     unlisted_.erase(device->name);
     const auto known = state_.devices.find(device->name);
     const bool same_object = known != state_.devices.end() && known->second.uid == device->uid;
-    if (same_object && is_older(device->resource_version, known->second.resource_version)) return;
+    if (same_object &&
+        kube::is_older_version(device->resource_version, known->second.resource_version))
+      return;
     state_.devices.insert_or_assign(device->name, std::move(*device));
   });
 }

@@ -130,7 +130,6 @@ Decision plan_recovery(const NodeView& view, const Quarantine& ours, WallTime no
   // Without a policy the defaults give the node back: nobody is left who wanted it out.
   const api::Policy defaults;
   const api::Policy& policy = view.policy ? *view.policy : defaults;
-  if (policy.mode == Mode::Paused) return nothing("Paused", "policy " + policy.name + " is Paused");
   const auto quiet = quiet_time(policy, ours.repeats);
   const WallTime ready = std::max(healthy_since(view, ours), ours.since) + quiet;
   if (now < ready) {
@@ -145,6 +144,10 @@ Decision plan_recovery(const NodeView& view, const Quarantine& ours, WallTime no
 
 Decision plan_quarantined(const NodeView& view, const Quarantine& ours, WallTime now) {
   const auto& node = view.node;
+  if (view.policy && view.policy->mode == Mode::Paused) {
+    // Not even an override is written: it is seen when the pause ends.
+    return nothing("Paused", "policy " + view.policy->name + " is Paused");
+  }
   if (node.ignored) {
     // A person wants us to keep off: give back what is ours, at once.
     return release(node, ours, now, "Ignored",

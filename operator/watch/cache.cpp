@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "shared/api/names.h"
-#include "shared/base/strings.h"
 
 namespace nobs::watch {
 namespace {
@@ -43,7 +42,7 @@ bool Cache::synced() const {
   return all_listed();
 }
 
-void Cache::put_node(const json::Value& object, bool only_newer) {
+void Cache::store_node(const json::Value& object, bool only_newer) {
   auto node = api::parse_node(object);
   if (!node)
     return logger_.warn("node is unreadable",
@@ -53,11 +52,9 @@ void Cache::put_node(const json::Value& object, bool only_newer) {
   {
     const std::lock_guard lock(mutex_);
     const auto* known = nodes_.find(name);
-    if (known && only_newer && known->uid == node->uid) {
-      const auto a = parse_u64(node->resource_version);
-      const auto b = parse_u64(known->resource_version);
-      if (a && b && *a < *b) return;
-    }
+    if (known && only_newer && known->uid == node->uid &&
+        kube::is_older_version(node->resource_version, known->resource_version))
+      return;
     const auto before = nodes_.put(name, *node);
     // A kubelet writes its Node's status every few minutes; only what decisions read wakes anybody.
     auto now = *node;
@@ -67,7 +64,9 @@ void Cache::put_node(const json::Value& object, bool only_newer) {
   if (changed) when_changed_(name);
 }
 
-void Cache::learn_node(const json::Value& object) { put_node(object, true); }
+void Cache::put_node(const json::Value& object) { store_node(object, false); }
+
+void Cache::learn_node(const json::Value& object) { store_node(object, true); }
 
 void Cache::put_device(const json::Value& object) {
   auto device = api::parse_device(object);
@@ -126,140 +125,71 @@ void Cache::put_policy(const json::Value& object) {
   tell(affected);
 }
 
-runtime::ReflectorHandlers Cache::node_handlers() {
+template <typename Row>
+runtime::ReflectorHandlers Cache::handlers(Table<Row>& table,
+                                           void (Cache::*put)(const json::Value&),
+                                           std::set<std::string> (Cache::*gone)(const Row&)) {
   return {
       .begin_list =
-          [this] {
+          [this, &table] {
             const std::lock_guard lock(mutex_);
-            nodes_.begin_list();
+            table.begin_list();
           },
-      .upsert = [this](const json::Value& object) { put_node(object, false); },
+      .upsert = [this, put](const json::Value& object) { (this->*put)(object); },
       .remove =
-          [this](const json::Value& object) {
-            {
-              const std::lock_guard lock(mutex_);
-              nodes_.erase(name_of(object));
-            }
-            // Its place in the budget is free: whoever waits for one may go.
+          [this, &table, gone](const json::Value& object) {
             std::set<std::string> affected;
             {
               const std::lock_guard lock(mutex_);
-              affected = all_names();
+              if (const auto row = table.erase(name_of(object))) affected = (this->*gone)(*row);
             }
             tell(affected);
           },
       .end_list =
-          [this] {
+          [this, &table, gone] {
             std::set<std::string> affected;
             {
               const std::lock_guard lock(mutex_);
-              nodes_.end_list();
+              for (const auto& row : table.end_list()) (this->*gone)(row);
               affected = all_names();
             }
             tell(affected);
           },
   };
+}
+
+runtime::ReflectorHandlers Cache::node_handlers() {
+  return handlers(nodes_, &Cache::put_node, &Cache::node_gone);
 }
 
 runtime::ReflectorHandlers Cache::device_handlers() {
-  const auto drop = [this](const api::NeuronDevice& device) {
-    if (const auto found = devices_of_.find(device.node); found != devices_of_.end()) {
-      found->second.erase(device.name);
-      if (found->second.empty()) devices_of_.erase(found);
-    }
-  };
-  return {
-      .begin_list =
-          [this] {
-            const std::lock_guard lock(mutex_);
-            devices_.begin_list();
-          },
-      .upsert = [this](const json::Value& object) { put_device(object); },
-      .remove =
-          [this, drop](const json::Value& object) {
-            std::string node;
-            {
-              const std::lock_guard lock(mutex_);
-              if (const auto gone = devices_.erase(name_of(object))) {
-                drop(*gone);
-                node = gone->node;
-              }
-            }
-            if (!node.empty()) when_changed_(node);
-          },
-      .end_list =
-          [this, drop] {
-            std::set<std::string> affected;
-            {
-              const std::lock_guard lock(mutex_);
-              for (const auto& gone : devices_.end_list()) drop(gone);
-              affected = all_names();
-            }
-            tell(affected);
-          },
-  };
+  return handlers(devices_, &Cache::put_device, &Cache::device_gone);
 }
 
 runtime::ReflectorHandlers Cache::lease_handlers() {
-  return {
-      .begin_list =
-          [this] {
-            const std::lock_guard lock(mutex_);
-            heartbeats_.begin_list();
-          },
-      .upsert = [this](const json::Value& object) { put_lease(object); },
-      .remove =
-          [this](const json::Value& object) {
-            std::string node;
-            {
-              const std::lock_guard lock(mutex_);
-              if (const auto gone = heartbeats_.erase(name_of(object))) node = gone->node;
-            }
-            if (!node.empty()) when_changed_(node);
-          },
-      .end_list =
-          [this] {
-            std::set<std::string> affected;
-            {
-              const std::lock_guard lock(mutex_);
-              heartbeats_.end_list();
-              affected = all_names();
-            }
-            tell(affected);
-          },
-  };
+  return handlers(heartbeats_, &Cache::put_lease, &Cache::lease_gone);
 }
 
 runtime::ReflectorHandlers Cache::policy_handlers() {
-  return {
-      .begin_list =
-          [this] {
-            const std::lock_guard lock(mutex_);
-            policies_.begin_list();
-          },
-      .upsert = [this](const json::Value& object) { put_policy(object); },
-      .remove =
-          [this](const json::Value& object) {
-            std::set<std::string> affected;
-            {
-              const std::lock_guard lock(mutex_);
-              policies_.erase(name_of(object));
-              affected = all_names();
-            }
-            tell(affected);
-          },
-      .end_list =
-          [this] {
-            std::set<std::string> affected;
-            {
-              const std::lock_guard lock(mutex_);
-              policies_.end_list();
-              affected = all_names();
-            }
-            tell(affected);
-          },
-  };
+  return handlers(policies_, &Cache::put_policy, &Cache::policy_gone);
 }
+
+// Its place in the budget is free: whoever waits for one may go.
+std::set<std::string> Cache::node_gone(const api::Node&) { return all_names(); }
+
+std::set<std::string> Cache::device_gone(const api::NeuronDevice& device) {
+  if (const auto found = devices_of_.find(device.node); found != devices_of_.end()) {
+    found->second.erase(device.name);
+    if (found->second.empty()) devices_of_.erase(found);
+  }
+  return {device.node};
+}
+
+std::set<std::string> Cache::lease_gone(const api::Heartbeat& heartbeat) {
+  return {heartbeat.node};
+}
+
+std::set<std::string> Cache::policy_gone(const api::Policy&) { return all_names(); }
 
 bool Cache::is_neuron(const std::string& node) const { return devices_of_.contains(node); }
 

@@ -66,10 +66,19 @@ class Cache {
   bool all_listed() const;
   bool is_neuron(const std::string& node) const;
   const api::Policy* policy_for(const api::Node& node) const;
-  void put_node(const json::Value& object, bool only_newer);
+  template <typename Row>
+  runtime::ReflectorHandlers handlers(Table<Row>& table, void (Cache::*put)(const json::Value&),
+                                      std::set<std::string> (Cache::*gone)(const Row&));
+  void store_node(const json::Value& object, bool only_newer);
+  void put_node(const json::Value& object);
   void put_device(const json::Value& object);
   void put_lease(const json::Value& object);
   void put_policy(const json::Value& object);
+  // A row that is gone, under the lock: which nodes that concerns.
+  std::set<std::string> node_gone(const api::Node& node);
+  std::set<std::string> device_gone(const api::NeuronDevice& device);
+  std::set<std::string> lease_gone(const api::Heartbeat& heartbeat);
+  std::set<std::string> policy_gone(const api::Policy& policy);
   void tell(const std::set<std::string>& nodes) const;
   std::set<std::string> all_names() const;
 

@@ -1,6 +1,7 @@
 #include "shared/config/options.h"
 
 #include <algorithm>
+#include <ostream>
 
 #include "shared/base/duration.h"
 #include "shared/base/file.h"
@@ -321,6 +322,19 @@ std::string Binder::printed() const {
     open = std::move(path);
   }
   return text;
+}
+
+std::optional<int> Binder::report(const Loaded& loaded, std::ostream& out,
+                                  std::ostream& err) const {
+  if (loaded.wants_help) {
+    out << help();
+    return 0;
+  }
+  for (const auto& warning : loaded.warnings) err << "warning: " << warning << "\n";
+  for (const auto& mistake : loaded.mistakes) err << "error: " << mistake << "\n";
+  if (loaded.wants_config) out << printed();
+  if (!loaded.mistakes.empty()) return 3;
+  return loaded.wants_config ? std::optional(0) : std::nullopt;
 }
 
 }  // namespace nobs::config

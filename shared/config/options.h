@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -69,6 +70,8 @@ class Binder {
   // --config FILE (or the variable NOBS_CONFIG) names the YAML file.
   Loaded load(int argc, const char* const* argv,
               const std::function<const char*(const char*)>& get_env);
+  // Prints what was asked for and every warning and mistake. The exit code to end with at once (3: mistakes), or nothing.
+  std::optional<int> report(const Loaded& loaded, std::ostream& out, std::ostream& err) const;
   std::string help() const;
   std::string printed() const;  // the options as YAML, each with the place its value came from
 

@@ -339,4 +339,10 @@ Result<void> Client::watch(const ResourceType& type, std::string_view ns,
   return {};
 }
 
+bool is_older_version(std::string_view candidate, std::string_view known) {
+  const auto a = parse_u64(candidate);
+  const auto b = parse_u64(known);
+  return a && b && *a < *b;
+}
+
 }  // namespace nobs::kube

@@ -108,4 +108,8 @@ class Client {
 // The Error for an answer that is no success: from its Status object where there is one. `retry_after` in seconds.
 Error error_from_status(int http_status, std::string_view body, const std::string* retry_after);
 
+// Versions are opaque, but those of a real server are numbers that grow: an older event must not undo what a write was
+// answered with. False where that cannot be told.
+bool is_older_version(std::string_view candidate, std::string_view known);
+
 }  // namespace nobs::kube

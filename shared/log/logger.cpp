@@ -113,4 +113,11 @@ void Logger::write(Level level, std::string_view message, const Fields& fields) 
   state.options.sink(line);
 }
 
+Level parse_level(std::string_view text) {
+  if (text == "debug") return Level::Debug;
+  if (text == "warn") return Level::Warn;
+  if (text == "error") return Level::Error;
+  return Level::Info;
+}
+
 }  // namespace nobs::log

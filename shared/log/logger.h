@@ -21,6 +21,8 @@
 namespace nobs::log {
 
 enum class Level { Debug, Info, Warn, Error };
+// "debug", "info", "warn", "error"; anything else is Info.
+Level parse_level(std::string_view text);
 
 using Field = std::pair<std::string_view, std::string>;
 using Fields = std::vector<Field>;

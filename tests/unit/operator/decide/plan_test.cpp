@@ -173,6 +173,18 @@ TEST_CASE("recovery needs every device of the quarantine reported healthy by a l
   CHECK(reason([](NodeView& v) { v.policy->mode = api::Mode::DryRun; }) == "Recovered");
 }
 
+TEST_CASE("a paused policy writes nothing at all, not even that a person took the node back") {
+  Quarantined it;
+  it.view.policy->mode = api::Mode::Paused;
+  it.node["spec"].erase("unschedulable");
+  CHECK(it.at(kNow).act == Act::Nothing);
+  it.node["metadata"]["labels"][api::kIgnoreLabel] = "true";
+  CHECK(it.at(kNow).act == Act::Nothing);
+  it.view.policy->mode = api::Mode::Enforce;
+  it.node["metadata"]["labels"].erase(api::kIgnoreLabel);
+  CHECK(it.at(kNow).act == Act::Override);
+}
+
 TEST_CASE("a policy that was deleted leaves no node in quarantine for ever") {
   Quarantined it;
   it.view.policy.reset();
