@@ -1,7 +1,8 @@
 # Every command of the project. `make help` lists them; each installs what it lacks.
 SHELL := /bin/bash
 JOBS ?= $(shell nproc)
-CTEST := ctest --output-on-failure --progress -j$(JOBS) --timeout 600
+# One more at a time than there are cores: scenarios mostly wait.
+CTEST := ctest --output-on-failure --progress -j$$(($(JOBS) + 1)) --timeout 600
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test test-sanitizers test-cluster bench lint format docs clean

@@ -1,4 +1,4 @@
-// The main of every unit test program.
+// The main of every test program.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
