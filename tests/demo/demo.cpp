@@ -302,10 +302,6 @@ int main(int argc, char** argv) {
     return 3;
   }
   ::setenv("NOBS_BACKEND", "embedded", 1);
-  // The three trees are 41,000 small files, which a busy disk takes minutes to write and to remove: 165 MB of memory.
-  std::error_code no_shm;
-  if (std::filesystem::space("/dev/shm", no_shm).available > (512U << 20) && !no_shm)
-    ::setenv("TMPDIR", "/dev/shm", 0);
   try {
     Demo demo(signals.token());
     const bool came_true = demo.run();

@@ -5,27 +5,17 @@
 #include <stdexcept>
 
 #include "shared/base/file.h"
+#include "tests/support/directory.h"
 #include "tests/support/eventually.h"
 
 namespace nobs::test {
 
 std::string scratch_directory(const std::string& name) {
-  struct Root {
-    std::filesystem::path path;
-    Root() {
-      std::string pattern = (std::filesystem::temp_directory_path() / "nobs-XXXXXX").string();
-      if (!::mkdtemp(pattern.data())) throw std::runtime_error("no temporary directory");
-      path = pattern;
-    }
-    ~Root() {
-      std::error_code ignored;
-      if (!std::getenv("NOBS_KEEP_LOGS")) std::filesystem::remove_all(path, ignored);
-    }
-  };
-  static const Root root;
-  const auto directory = root.path / name;
+  static Directory root;
+  if (std::getenv("NOBS_KEEP_LOGS")) root.keep();
+  const auto directory = root.path(name);
   std::filesystem::create_directories(directory);
-  return directory.string();
+  return directory;
 }
 
 std::string program(const std::string& name) {

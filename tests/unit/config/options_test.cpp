@@ -8,6 +8,7 @@
 #include <string>
 
 #include "shared/base/file.h"
+#include "tests/support/directory.h"
 
 namespace nobs::config {
 namespace {
@@ -17,8 +18,6 @@ using namespace std::chrono_literals;
 // A program with one option of each kind.
 struct Program {
   Program() {
-    char name[] = "/tmp/nobs-config-XXXXXX";
-    directory = ::mkdtemp(name);
     binder.text("collection.path", path, "where sysfs is mounted").env("NOBS_PATH");
     binder.duration("collection.interval", interval, "time between cycles", 100ms, 60s)
         .env("NOBS_INTERVAL");
@@ -28,8 +27,6 @@ struct Program {
     binder.text("token", token, "for the collector").secret().env("NOBS_TOKEN");
     binder.example("program --config /etc/program.yaml");
   }
-  ~Program() { std::filesystem::remove_all(directory); }
-
   Loaded load(std::vector<const char*> flags) {
     flags.insert(flags.begin(), "program");
     return binder.load(static_cast<int>(flags.size()), flags.data(), [this](const char* name) {
@@ -38,13 +35,14 @@ struct Program {
     });
   }
   Loaded load_file(const std::string& yaml, std::vector<const char*> flags = {}) {
-    file = directory + "/c.yaml";
+    file = directory.path("c.yaml");
     REQUIRE(write_file_atomically(file, yaml));
     env["NOBS_CONFIG"] = file;
     return load(std::move(flags));
   }
 
-  std::string directory, file;
+  const test::Directory directory;
+  std::string file;
   std::map<std::string, std::string> env;
   std::string path = "/sys", level = "info", token;
   std::chrono::nanoseconds interval = 1s;
@@ -170,7 +168,7 @@ TEST_CASE("a file that is absent, no YAML or no map is a mistake that names it")
 TEST_CASE("--config wins over its variable and takes both forms") {
   Program program;
   program.load_file("port: 1\n");
-  const std::string other = program.directory + "/other.yaml";
+  const std::string other = program.directory.path("other.yaml");
   REQUIRE(write_file_atomically(other, "port: 2\n"));
   CHECK(program.load({"--config", other.c_str()}).mistakes.empty());
   CHECK(program.port == 2);

@@ -8,12 +8,14 @@
 #include <thread>
 
 #include "shared/net/server.h"
+#include "tests/support/directory.h"
 #include "tests/support/eventually.h"
 #include "tests/support/fake_clock.h"
-#include "tests/unit/kube/files.h"
 
 namespace nobs::kube {
 namespace {
+
+using test::Directory;
 
 using namespace std::chrono_literals;
 using json::Value;
@@ -257,7 +259,7 @@ TEST_CASE("a call ends soon after stop") {
 TEST_CASE("after a 401 the token file is read again and the request repeated once") {
   const Directory directory;
   Config config;
-  config.token_file = directory.write("token", "old");
+  config.token_file = directory.file("token", "old");
   Api api(
       [](const net::Request& request) {
         return header(request, "Authorization") == "Bearer new" ? answer(200, kList)
@@ -266,13 +268,13 @@ TEST_CASE("after a 401 the token file is read again and the request repeated onc
       config);
   CHECK(api.client->get(kNodes, "", "a", {}).error().code == ErrorCode::Unauthorized);
   CHECK(api.requests().size() == 1);  // nothing newer: no second try
-  directory.write("token", "new");
+  directory.file("token", "new");
   CHECK(api.client->get(kNodes, "", "a", {}));
   CHECK(api.requests().size() == 3);
-  directory.write("token", "wrong");
+  directory.file("token", "wrong");
   api.clock.advance(11s);
   CHECK_FALSE(api.client->get(kNodes, "", "a", {}));
-  directory.write("token", "new");
+  directory.file("token", "new");
   size_t items = 0;
   CHECK(api.client->list(kNodes, "", {}, {}, [&](Value) { return ++items > 0; }));
   CHECK(items == 2);

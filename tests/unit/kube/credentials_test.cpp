@@ -5,12 +5,14 @@
 
 #include <thread>
 
+#include "tests/support/directory.h"
 #include "tests/support/eventually.h"
 #include "tests/support/fake_clock.h"
-#include "tests/unit/kube/files.h"
 
 namespace nobs::kube {
 namespace {
+
+using test::Directory;
 
 using namespace std::chrono_literals;
 
@@ -24,8 +26,8 @@ std::string credential(const std::string& status) {
 std::string counting_script(const Directory& directory, const std::string& expires) {
   return directory.script(
       "plugin",
-      "n=$(cat " + directory.path + "/runs 2>/dev/null || echo 0)\nn=$((n+1))\necho $n >" +
-          directory.path + "/runs\necho '" +
+      "n=$(cat " + directory.path() + "/runs 2>/dev/null || echo 0)\nn=$((n+1))\necho $n >" +
+          directory.path() + "/runs\necho '" +
           credential(R"({"token":"t'$n'")" +
                      (expires.empty() ? "" : R"(,"expirationTimestamp":")" + expires + "\"") +
                      "}") +
@@ -60,10 +62,10 @@ TEST_CASE("a token file is looked at every ten seconds and its new content used"
   const Directory directory;
   test::FakeClock clock;
   Config config;
-  config.token_file = directory.write("token", "one\n");
+  config.token_file = directory.file("token", "one\n");
   Credentials credentials(config, clock);
   CHECK(token(credentials.get({})) == "one");
-  directory.write("token", "two\n");
+  directory.file("token", "two\n");
   clock.advance(9s);
   CHECK(token(credentials.get({})) == "one");
   clock.advance(1s);
@@ -74,11 +76,11 @@ TEST_CASE("after a 401 the token file is looked at at once") {
   const Directory directory;
   test::FakeClock clock;
   Config config;
-  config.token_file = directory.write("token", "one");
+  config.token_file = directory.file("token", "one");
   Credentials credentials(config, clock);
   const Identity first = *credentials.get({});
   CHECK(*credentials.renew(first, {}) == first);
-  directory.write("token", "two");
+  directory.file("token", "two");
   CHECK(token(credentials.renew(first, {})) == "two");
 }
 
@@ -87,7 +89,7 @@ TEST_CASE(
   const Directory directory;
   test::FakeClock clock;
   Config config;
-  config.token_file = directory.write("token", "one");
+  config.token_file = directory.file("token", "one");
   Credentials credentials(config, clock);
   CHECK(token(credentials.get({})) == "one");
   std::filesystem::remove(config.token_file);
@@ -102,7 +104,7 @@ TEST_CASE("a token that could split a header is refused, without being shown") {
   test::FakeClock clock;
   for (const std::string text : {"secret\r\nEvil: 1", "secret more", "secret\x7f", "  \n", ""}) {
     Config config;
-    config.token_file = directory.write("token", text);
+    config.token_file = directory.file("token", text);
     const auto identity = Credentials(config, clock).get({});
     REQUIRE_FALSE(identity);
     CHECK(identity.error().message.find(config.token_file) != std::string::npos);
@@ -178,9 +180,9 @@ TEST_CASE(
   const Directory directory;
   const auto before = std::chrono::steady_clock::now();
   const std::string stuck =
-      directory.script("stuck", "sleep 100 &\necho $! >" + directory.path + "/pid\nwait\n");
+      directory.script("stuck", "sleep 100 &\necho $! >" + directory.path() + "/pid\nwait\n");
   CHECK(fails_with(run(stuck, 300ms), ErrorCode::Timeout, "300 ms"));
-  const pid_t child = std::stoi(*read_file(directory.path + "/pid", 100));
+  const pid_t child = std::stoi(*read_file(directory.path() + "/pid", 100));
   // Dead, or a zombie that init has not reaped yet.
   CHECK(test::eventually(5s, [&] {
     const auto stat = read_file("/proc/" + std::to_string(child) + "/stat", 1000);
@@ -196,11 +198,11 @@ TEST_CASE("stop ends a running plugin") {
   const Directory directory;
   std::stop_source stop;
   std::jthread later([&] {
-    CHECK(test::eventually(5s, [&] { return std::filesystem::exists(directory.path + "/up"); }));
+    CHECK(test::eventually(5s, [&] { return std::filesystem::exists(directory.path() + "/up"); }));
     stop.request_stop();
   });
   const auto exec =
-      with_plugin(directory.script("p", ">" + directory.path + "/up\nsleep 100\n")).exec;
+      with_plugin(directory.script("p", ">" + directory.path() + "/up\nsleep 100\n")).exec;
   const auto result = run_exec_plugin(exec, 30s, stop.get_token());
   REQUIRE_FALSE(result);
   CHECK(result.error().is_stopped());

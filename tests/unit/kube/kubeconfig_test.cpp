@@ -6,10 +6,12 @@
 #include "shared/base/strings.h"
 #include "shared/kube/config.h"
 #include "shared/kube/server_url.h"
-#include "tests/unit/kube/files.h"
+#include "tests/support/directory.h"
 
 namespace nobs::kube {
 namespace {
+
+using test::Directory;
 
 const std::string kPem = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n";
 
@@ -219,33 +221,33 @@ TEST_CASE("server URLs: ports, IPv6, path prefixes") {
 
 TEST_CASE("inside a pod the service account's files are used") {
   const Directory root;
-  root.write("token", "abc\n");
-  root.write("ca.crt", kPem);
-  root.write("namespace", "neuron-observer\n");
+  root.file("token", "abc\n");
+  root.file("ca.crt", kPem);
+  root.file("namespace", "neuron-observer\n");
   const auto config = in_cluster_config(
       env_of({{"KUBERNETES_SERVICE_HOST", "fd00::1"}, {"KUBERNETES_SERVICE_PORT", "6443"}}),
-      root.path);
+      root.path());
   REQUIRE(config);
   CHECK(config->endpoint.host == "fd00::1");
   CHECK(config->endpoint.port == 6443);
-  CHECK(config->endpoint.tls->ca_file == root.path + "/ca.crt");
-  CHECK(config->token_file == root.path + "/token");
+  CHECK(config->endpoint.tls->ca_file == root.path() + "/ca.crt");
+  CHECK(config->token_file == root.path() + "/token");
   CHECK(config->default_namespace == "neuron-observer");
 }
 
 TEST_CASE("a pod without its files, or no pod at all, is told by name") {
   const Directory root;
   const auto env = env_of({{"KUBERNETES_SERVICE_HOST", "10.96.0.1"}});
-  CHECK(contains(in_cluster_config(env_of({}), root.path).error().message,
+  CHECK(contains(in_cluster_config(env_of({}), root.path()).error().message,
                  "KUBERNETES_SERVICE_HOST"));
-  CHECK(contains(in_cluster_config(env, root.path).error().message, root.path + "/token"));
-  root.write("token", "abc");
-  CHECK(contains(in_cluster_config(env, root.path).error().message, root.path + "/ca.crt"));
-  root.write("ca.crt", kPem);
-  CHECK(in_cluster_config(env, root.path)->endpoint.port == 443);
+  CHECK(contains(in_cluster_config(env, root.path()).error().message, root.path() + "/token"));
+  root.file("token", "abc");
+  CHECK(contains(in_cluster_config(env, root.path()).error().message, root.path() + "/ca.crt"));
+  root.file("ca.crt", kPem);
+  CHECK(in_cluster_config(env, root.path())->endpoint.port == 443);
   CHECK(contains(in_cluster_config(env_of({{"KUBERNETES_SERVICE_HOST", "x"},
                                            {"KUBERNETES_SERVICE_PORT", "tcp://1"}}),
-                                   root.path)
+                                   root.path())
                      .error()
                      .message,
                  "KUBERNETES_SERVICE_PORT"));
@@ -253,28 +255,29 @@ TEST_CASE("a pod without its files, or no pod at all, is told by name") {
 
 TEST_CASE("the kubeconfig is the one given, else the first existing of KUBECONFIG, else HOME's") {
   const Directory home;
-  std::filesystem::create_directory(home.path + "/.kube");
+  std::filesystem::create_directory(home.path() + "/.kube");
   const auto with = [](const std::string& host) {
     return kubeconfig("server: 'https://" + host + "', certificate-authority: ca", "token: x");
   };
-  const std::string given = home.write("given", with("given"));
-  const std::string listed = home.write("listed", with("listed"));
+  const std::string given = home.file("given", with("given"));
+  const std::string listed = home.file("listed", with("listed"));
   const auto host = [](const Result<Config>& config) {
     return config ? config->endpoint.host : config.error().message;
   };
-  CHECK(contains(host(load_config({}, env_of({{"HOME", home.path}}))), "no cluster is configured"));
-  home.write(".kube/config", with("homely"));
-  const std::string list = home.path + "/absent::" + listed + ":" + given;
-  const auto env = env_of({{"HOME", home.path}, {"KUBECONFIG", list}});
+  CHECK(
+      contains(host(load_config({}, env_of({{"HOME", home.path()}}))), "no cluster is configured"));
+  home.file(".kube/config", with("homely"));
+  const std::string list = home.path() + "/absent::" + listed + ":" + given;
+  const auto env = env_of({{"HOME", home.path()}, {"KUBECONFIG", list}});
   CHECK(host(load_config({.kubeconfig = given}, env)) == "given");
   CHECK(host(load_config({}, env)) == "listed");
-  CHECK(host(load_config({}, env_of({{"HOME", home.path}}))) == "homely");
-  CHECK(load_config({}, env)->endpoint.tls->ca_file == home.path + "/ca");
+  CHECK(host(load_config({}, env_of({{"HOME", home.path()}}))) == "homely");
+  CHECK(load_config({}, env)->endpoint.tls->ca_file == home.path() + "/ca");
   CHECK(contains(host(load_config({}, env_of({{"KUBECONFIG", "/no/such"}}))), "/no/such"));
   CHECK(contains(host(load_config({.kubeconfig = "/no/such"}, env)), "/no/such"));
   CHECK(contains(host(load_config({.kubeconfig = given, .context = "mian"}, env)), given + ": "));
   CHECK(contains(
-      host(load_config({}, env_of({{"HOME", home.path}, {"KUBERNETES_SERVICE_HOST", "x"}}))),
+      host(load_config({}, env_of({{"HOME", home.path()}, {"KUBERNETES_SERVICE_HOST", "x"}}))),
       "service account"));
 }
 

@@ -86,16 +86,4 @@ std::string encrypted_key(const Identity& identity, const std::string& password)
   return text_of(text.get());
 }
 
-Directory::Directory() {
-  std::string pattern = std::filesystem::temp_directory_path() / "net-test-XXXXXX";
-  path_ = ::mkdtemp(pattern.data());
-}
-
-Directory::~Directory() { std::filesystem::remove_all(path_); }
-
-std::string Directory::file(const std::string& name, const std::string& content) const {
-  std::ofstream(path(name)) << content;
-  return path(name);
-}
-
 }  // namespace nobs::test

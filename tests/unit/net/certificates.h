@@ -22,18 +22,4 @@ Identity issue(const Subject& subject,
                const Identity* issuer = nullptr);  // self-signed without one
 std::string encrypted_key(const Identity& identity, const std::string& password);
 
-class Directory {
- public:
-  Directory();
-  ~Directory();
-  Directory(const Directory&) = delete;
-  Directory& operator=(const Directory&) = delete;
-  std::string path(const std::string& name) const { return path_ + '/' + name; }
-  // Writes and returns the path.
-  std::string file(const std::string& name, const std::string& content) const;
-
- private:
-  std::string path_;
-};
-
 }  // namespace nobs::test

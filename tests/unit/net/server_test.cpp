@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "shared/net/client.h"
+#include "tests/support/directory.h"
 #include "tests/support/eventually.h"
 #include "tests/unit/net/certificates.h"
 #include "tests/unit/net/raw.h"

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "tests/support/directory.h"
 #include "tests/support/eventually.h"
 #include "tests/unit/net/certificates.h"
 #include "tests/unit/net/raw.h"

@@ -7,8 +7,9 @@
 #include <thread>
 
 #include "agent/sources/collector.h"
-#include "tests/sim/tree/test_directory.h"
+#include "tests/sim/tree/mount_or_skip.h"
 #include "tests/sim/tree/tree.h"
+#include "tests/support/directory.h"
 #include "tests/support/eventually.h"
 #include "tests/support/fake_clock.h"
 
@@ -18,7 +19,7 @@ using namespace nobs;
 using namespace nobs::sources;
 using namespace std::chrono_literals;
 using nobs::sim::DriverTree;
-using nobs::sim::TestDirectory;
+using nobs::test::Directory;
 
 const std::stop_token kNever;
 constexpr const char* kEvent = "stats/hardware/health_status/hw_error_event";
@@ -27,11 +28,12 @@ constexpr const char* kEvent = "stats/hardware/health_status/hw_error_event";
 struct Node {
   // The deadline is far away where it is not the matter: the machine may be busy.
   explicit Node(sim::TreeOptions options, CollectorOptions reading = {.deadline = 30s})
-      : tree(place.path, std::move(options)),
-        fuse(sim::mount_or_skip(place.path, mountpoint.path)) {
+      : tree(place.path(), std::move(options)),
+        fuse(sim::mount_or_skip(place.path(), mountpoint.path())) {
     reading.keep = KeepFiles::Always;
     if (fuse)
-      collector.emplace(Roots{mountpoint.path + "/sys", mountpoint.path + "/proc"}, clock, reading);
+      collector.emplace(Roots{mountpoint.path() + "/sys", mountpoint.path() + "/proc"}, clock,
+                        reading);
   }
   NodeReading collect() { return collector->collect(kNever); }
   // Descriptors of this process that are below the mount.
@@ -40,12 +42,12 @@ struct Node {
     for (const auto& file : std::filesystem::directory_iterator("/proc/self/fd")) {
       std::error_code ignored;
       const std::string target = std::filesystem::read_symlink(file.path(), ignored);
-      if (target.starts_with(mountpoint.path + "/sys/devices")) ++count;
+      if (target.starts_with(mountpoint.path() + "/sys/devices")) ++count;
     }
     return count;
   }
 
-  const TestDirectory place, mountpoint;
+  const Directory place, mountpoint;
   DriverTree tree;
   std::unique_ptr<sim::FuseTree> fuse;
   test::FakeClock clock;

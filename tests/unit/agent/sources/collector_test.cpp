@@ -11,8 +11,8 @@
 #include <future>
 
 #include "tests/sim/tree/profile.h"
-#include "tests/sim/tree/test_directory.h"
 #include "tests/sim/tree/tree.h"
+#include "tests/support/directory.h"
 #include "tests/support/eventually.h"
 #include "tests/support/fake_clock.h"
 
@@ -22,8 +22,8 @@ using namespace nobs;
 using namespace nobs::sources;
 using namespace std::chrono_literals;
 using nobs::sim::DriverTree;
-using nobs::sim::TestDirectory;
 using nobs::sim::TreeLayout;
+using nobs::test::Directory;
 
 const std::stop_token kNever;
 
@@ -40,13 +40,13 @@ bool contains(const std::vector<std::string>& all, std::string_view one) {
 
 // A tree on a plain directory, and a collector that has done its first cycle.
 struct Node {
-  explicit Node(sim::TreeOptions options) : tree(place.path, std::move(options)) {}
+  explicit Node(sim::TreeOptions options) : tree(place.path(), std::move(options)) {}
   NodeReading collect() { return collector.collect(kNever); }
 
-  const TestDirectory place;
+  const Directory place;
   DriverTree tree;
   test::FakeClock clock;
-  Collector collector{roots_of(place.path), clock, {.deadline = 30s, .settle = 0ms}};
+  Collector collector{roots_of(place.path()), clock, {.deadline = 30s, .settle = 0ms}};
 };
 
 }  // namespace
@@ -157,10 +157,10 @@ TEST_CASE("another boot is another epoch") {
 }
 
 TEST_CASE("an old driver is left alone for some seconds after it was loaded") {
-  const TestDirectory place;
-  DriverTree tree(place.path, {.instance = "trn1.2xlarge", .driver_version = "2.25.4.0"});
+  const Directory place;
+  DriverTree tree(place.path(), {.instance = "trn1.2xlarge", .driver_version = "2.25.4.0"});
   test::FakeClock clock;
-  Collector collector(roots_of(place.path), clock, {.deadline = 30s, .settle = 5s});
+  Collector collector(roots_of(place.path()), clock, {.deadline = 30s, .settle = 5s});
   CHECK(collector.collect(kNever).driver == DriverState::Coming);
   CHECK(collector.collect(kNever).devices.empty());
   clock.advance(5s);
@@ -222,7 +222,7 @@ TEST_CASE("nonsense is no value, is named, and spoils nothing else") {
 TEST_CASE("a leaf that is not there is missing by name, and found when it appears") {
   Node node({.instance = "trn2.3xlarge"});
   const std::string ecc =
-      node.place.path + "/" + node.tree.path(0, "stats/hardware/mem_ecc_corrected");
+      node.place.path() + "/" + node.tree.path(0, "stats/hardware/mem_ecc_corrected");
   std::filesystem::remove(ecc);
   DeviceReading device = node.collect().devices.at(0);
   CHECK(device.problem == ReadProblem::None);
@@ -237,7 +237,7 @@ TEST_CASE("a leaf that is not there is missing by name, and found when it appear
 
 TEST_CASE("a tree that grows after a load is not yet read; one that stays strange is unknown") {
   Node node({.instance = "trn1.2xlarge"});
-  const std::string device = node.place.path + "/" + node.tree.path(0, "");
+  const std::string device = node.place.path() + "/" + node.tree.path(0, "");
   for (const auto& entry : std::filesystem::directory_iterator(device))
     std::filesystem::remove_all(entry.path());
   CHECK(node.collect().devices.at(0).problem == ReadProblem::NotYetRead);
@@ -253,7 +253,7 @@ TEST_CASE(
     "what only root may read is absent for others, and a closed directory is said to be closed") {
   if (::geteuid() != 0) return;  // others own what they made
   Node node({.instance = "trn1.2xlarge", .driver_version = "2.27.4.0"});
-  std::filesystem::permissions(node.place.path, std::filesystem::perms(0755));
+  std::filesystem::permissions(node.place.path(), std::filesystem::perms(0755));
   REQUIRE(::seteuid(65'534) == 0);
   const DeviceReading open = node.collect().devices.at(0);
   REQUIRE(::seteuid(0) == 0);
@@ -262,8 +262,8 @@ TEST_CASE(
   CHECK(open.problem_detail == "reset: Permission denied");
   CHECK(open.ecc.memory_uncorrected == 0);
 
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(node.place.path + "/" + node.tree.path(0, "")))
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(node.place.path() + "/" +
+                                                                         node.tree.path(0, "")))
     if (entry.is_regular_file() && !entry.is_symlink())
       std::filesystem::permissions(entry.path(), std::filesystem::perms(0));
   REQUIRE(::seteuid(65'534) == 0);
@@ -274,14 +274,14 @@ TEST_CASE(
 
 TEST_CASE("a link that leads out of the root is not followed") {
   Node node({.instance = "trn1.2xlarge"});
-  std::ofstream(node.place.path + "/outside") << "7\n";
+  std::ofstream(node.place.path() + "/outside") << "7\n";
   const std::string ecc =
-      node.place.path + "/" + node.tree.path(0, "stats/hardware/mem_ecc_uncorrected");
+      node.place.path() + "/" + node.tree.path(0, "stats/hardware/mem_ecc_uncorrected");
   node.collect();
   std::filesystem::remove(ecc);
-  std::filesystem::create_symlink(node.place.path + "/outside", ecc);
+  std::filesystem::create_symlink(node.place.path() + "/outside", ecc);
   CHECK_FALSE(node.collect().devices.at(0).ecc.memory_uncorrected);
-  const Root root(node.place.path + "/sys");
+  const Root root(node.place.path() + "/sys");
   CHECK_FALSE(root.text("../outside"));
   CHECK(root.text("class/dmi/id/product_name") == "trn1.2xlarge\n");
 }

@@ -7,18 +7,20 @@
 #include <future>
 
 #include "shared/base/unique_fd.h"
-#include "tests/sim/tree/test_directory.h"
+#include "tests/sim/tree/mount_or_skip.h"
 #include "tests/sim/tree/tree.h"
+#include "tests/support/directory.h"
 #include "tests/support/eventually.h"
 
 namespace {
 
 using namespace nobs;
 using namespace nobs::sim;
+using nobs::test::Directory;
 using namespace std::chrono_literals;
 
-UniqueFd open_in(const TestDirectory& mount, const std::string& path) {
-  return UniqueFd(::open((mount.path + "/" + path).c_str(), O_RDONLY | O_CLOEXEC));
+UniqueFd open_in(const Directory& mount, const std::string& path) {
+  return UniqueFd(::open((mount.path() + "/" + path).c_str(), O_RDONLY | O_CLOEXEC));
 }
 
 // The text, or the errno in brackets.
@@ -38,9 +40,9 @@ short polled(const UniqueFd& fd, std::chrono::milliseconds limit) {
 }  // namespace
 
 TEST_CASE("a mounted tree shows new values on open files, hangs, lies, and fails when told") {
-  const TestDirectory place, mountpoint;
-  DriverTree tree(place.path, {.instance = "trn2.3xlarge"});
-  const auto fuse = mount_or_skip(place.path, mountpoint.path);
+  const Directory place, mountpoint;
+  DriverTree tree(place.path(), {.instance = "trn2.3xlarge"});
+  const auto fuse = mount_or_skip(place.path(), mountpoint.path());
   if (!fuse) return;
   const std::string ecc = tree.path(0, "stats/hardware/mem_ecc_uncorrected");
   const UniqueFd fd = open_in(mountpoint, ecc);
@@ -66,9 +68,9 @@ TEST_CASE("a mounted tree shows new values on open files, hangs, lies, and fails
 TEST_CASE(
     "an open file of a device that went away answers ENODEV, also when another device took its "
     "place") {
-  const TestDirectory place, mountpoint;
-  DriverTree tree(place.path, {.instance = "trn2.3xlarge"});
-  const auto fuse = mount_or_skip(place.path, mountpoint.path);
+  const Directory place, mountpoint;
+  DriverTree tree(place.path(), {.instance = "trn2.3xlarge"});
+  const auto fuse = mount_or_skip(place.path(), mountpoint.path());
   if (!fuse) return;
   const std::string path = tree.path(0, "info/serial_number");
   const UniqueFd fd = open_in(mountpoint, path);
@@ -80,9 +82,9 @@ TEST_CASE(
 }
 
 TEST_CASE("poll fires before the first read, then only after a notification, until the next read") {
-  const TestDirectory place, mountpoint;
-  DriverTree tree(place.path, {.instance = "trn2.3xlarge"});
-  const auto fuse = mount_or_skip(place.path, mountpoint.path);
+  const Directory place, mountpoint;
+  DriverTree tree(place.path(), {.instance = "trn2.3xlarge"});
+  const auto fuse = mount_or_skip(place.path(), mountpoint.path());
   if (!fuse) return;
   const std::string event = tree.path(0, "stats/hardware/health_status/hw_error_event");
   const UniqueFd fd = open_in(mountpoint, event);

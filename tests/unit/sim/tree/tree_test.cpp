@@ -6,11 +6,12 @@
 #include <filesystem>
 
 #include "tests/sim/tree/profile.h"
-#include "tests/sim/tree/test_directory.h"
+#include "tests/support/directory.h"
 
 namespace {
 
 using namespace nobs::sim;
+using nobs::test::Directory;
 namespace fs = std::filesystem;
 
 // Without dev, uevent, power/ and links, as the reference counts them.
@@ -56,15 +57,15 @@ TEST_CASE("a device has as many files and directories as the driver gives it") {
         Row{"trn2.3xlarge", "2.30.2.0", 850, 424}, Row{"trn3pd98.3xlarge", "2.30.2.0", 850, 424}}) {
     CAPTURE(row.instance);
     CAPTURE(row.driver);
-    const TestDirectory place;
-    const DriverTree tree(place.path, {.instance = row.instance, .driver_version = row.driver});
+    const Directory place;
+    const DriverTree tree(place.path(), {.instance = row.instance, .driver_version = row.driver});
     CHECK(count(tree, tree.devices() - 1) == std::pair(row.files, row.directories));
   }
 }
 
 TEST_CASE("values have the driver's formats, newlines, modes and links") {
-  const TestDirectory place;
-  const DriverTree tree(place.path, {.instance = "trn1.32xlarge", .driver_version = "2.25.4.0"});
+  const Directory place;
+  const DriverTree tree(place.path(), {.instance = "trn1.32xlarge", .driver_version = "2.25.4.0"});
   CHECK(tree.get("sys/module/neuron/version") == "2.25.4.0\n");
   CHECK(tree.get("sys/module/neuron/initstate") == "live\n");
   CHECK(tree.get(tree.path(0, "core_count")) == "2");
@@ -79,29 +80,29 @@ TEST_CASE("values have the driver's formats, newlines, modes and links") {
   CHECK(mode(tree, tree.path(0, "core_count")) == 0400);
   CHECK(mode(tree, tree.path(0, "reset")) == 0600);
   CHECK(mode(tree, tree.path(0, "info/serial_number")) == 0644);
-  CHECK_FALSE(fs::exists(place.path + "/" + tree.path(0, "stats/hardware/health_status")));
+  CHECK_FALSE(fs::exists(place.path() + "/" + tree.path(0, "stats/hardware/health_status")));
 }
 
 TEST_CASE("every instance type can be written, and tells its devices apart") {
   for (const Profile& profile : profiles()) {
     CAPTURE(profile.instance);
-    const TestDirectory place;
-    const DriverTree tree(place.path, {.instance = std::string(profile.instance)});
+    const Directory place;
+    const DriverTree tree(place.path(), {.instance = std::string(profile.instance)});
     const int last = profile.devices - 1;
     CHECK(tree.get(tree.path(last, "info/architecture/device_name")) ==
           std::string(profile.device_name) + "\n");
     if (last > 0) CHECK(tree.serial(0) != tree.serial(last));
-    CHECK(fs::exists(place.path + "/" + tree.path(last, "stats/hardware/health_status")) ==
+    CHECK(fs::exists(place.path() + "/" + tree.path(last, "stats/hardware/health_status")) ==
           profile.health_directory);
   }
 }
 
 TEST_CASE("synthetic layouts move the files they name and nothing else") {
   const auto is_at = [](TreeLayout layout, const std::string& path) {
-    const TestDirectory place;
-    const DriverTree tree(place.path, {.instance = "trn2.3xlarge", .layout = layout});
+    const Directory place;
+    const DriverTree tree(place.path(), {.instance = "trn2.3xlarge", .layout = layout});
     CHECK(tree.get("sys/module/neuron/version") == "2.31.7.0\n");
-    return fs::exists(place.path + "/sys/devices/virtual/neuron_device/neuron0/" + path);
+    return fs::exists(place.path() + "/sys/devices/virtual/neuron_device/neuron0/" + path);
   };
   CHECK(is_at(TreeLayout::SyntheticB1, "hardware/mem_ecc_uncorrected"));
   CHECK(is_at(TreeLayout::SyntheticB1, "hardware/power/utilization"));
@@ -112,8 +113,8 @@ TEST_CASE("synthetic layouts move the files they name and nothing else") {
 }
 
 TEST_CASE("an uncorrectable HBM error shows everywhere the driver shows it") {
-  const TestDirectory place;
-  DriverTree tree(place.path, {.instance = "trn2.3xlarge"});
+  const Directory place;
+  DriverTree tree(place.path(), {.instance = "trn2.3xlarge"});
   const std::string health = "stats/hardware/health_status/";
   tree.component(0, "link_efa");
   tree.hbm_uncorrectable(0, 5);
@@ -125,8 +126,8 @@ TEST_CASE("an uncorrectable HBM error shows everywhere the driver shows it") {
 }
 
 TEST_CASE("a reset hides the error counters and brings them back") {
-  const TestDirectory place;
-  DriverTree tree(place.path, {.instance = "trn2.3xlarge"});
+  const Directory place;
+  DriverTree tree(place.path(), {.instance = "trn2.3xlarge"});
   tree.add_ecc(0, "mem_ecc_corrected", 17);
   tree.reset_in_progress(0);
   CHECK(tree.get(tree.path(0, "reset")) == "0\n");
@@ -138,29 +139,29 @@ TEST_CASE("a reset hides the error counters and brings them back") {
 }
 
 TEST_CASE("devices come and go, and a replaced one is another part without a past") {
-  const TestDirectory place;
-  DriverTree tree(place.path, {.instance = "inf2.24xlarge"});
+  const Directory place;
+  DriverTree tree(place.path(), {.instance = "inf2.24xlarge"});
   tree.add_ecc(2, "mem_ecc_uncorrected");
   const std::string serial = tree.serial(2);
   const std::string ecc = tree.path(2, "stats/hardware/mem_ecc_uncorrected");
 
   tree.remove_device(2);
-  CHECK_FALSE(fs::exists(place.path + "/" + tree.path(2, "")));
-  CHECK_FALSE(fs::exists(place.path + "/sys/class/neuron_device/neuron2"));
+  CHECK_FALSE(fs::exists(place.path() + "/" + tree.path(2, "")));
+  CHECK_FALSE(fs::exists(place.path() + "/sys/class/neuron_device/neuron2"));
   tree.restore_device(2);
   CHECK(tree.get(ecc) == "1\n");
 
-  DriverTree later = DriverTree::open(place.path);  // as another process would
+  DriverTree later = DriverTree::open(place.path());  // as another process would
   later.replace_device(2);
   CHECK(later.serial(2) != serial);
   CHECK(later.get(later.path(2, "info/serial_number")) == later.serial(2) + "\n");
   CHECK(later.get(ecc) == "0\n");
-  CHECK(DriverTree::open(place.path).serial(2) == later.serial(2));
+  CHECK(DriverTree::open(place.path()).serial(2) == later.serial(2));
 }
 
 TEST_CASE("a reload is seen by new directories, numbers and counters; a failed probe by its gap") {
-  const TestDirectory place;
-  DriverTree tree(place.path, {.instance = "trn1.32xlarge"});
+  const Directory place;
+  DriverTree tree(place.path(), {.instance = "trn1.32xlarge"});
   tree.add_ecc(1, "mem_ecc_uncorrected");
   const auto module = inode(tree, "sys/module/neuron");
   const auto device = inode(tree, tree.path(1, ""));
@@ -171,21 +172,21 @@ TEST_CASE("a reload is seen by new directories, numbers and counters; a failed p
   CHECK(tree.get(tree.path(1, "stats/hardware/mem_ecc_uncorrected")) == "0\n");
 
   tree.fail_probe(7);
-  CHECK_FALSE(fs::exists(place.path + "/" + tree.path(7, "")));
+  CHECK_FALSE(fs::exists(place.path() + "/" + tree.path(7, "")));
   CHECK(tree.get(tree.path(1, "connected_devices")) == "\n");
-  CHECK(fs::exists(place.path + "/sys/bus/pci/devices/0000:6e:00.0"));
-  CHECK_FALSE(fs::exists(place.path + "/sys/bus/pci/drivers/neuron-driver/0000:6e:00.0"));
+  CHECK(fs::exists(place.path() + "/sys/bus/pci/devices/0000:6e:00.0"));
+  CHECK_FALSE(fs::exists(place.path() + "/sys/bus/pci/drivers/neuron-driver/0000:6e:00.0"));
 
   tree.unload_driver();
-  CHECK_FALSE(fs::exists(place.path + "/sys/module/neuron"));
-  CHECK_FALSE(fs::exists(place.path + "/sys/class/neuron_device"));
+  CHECK_FALSE(fs::exists(place.path() + "/sys/module/neuron"));
+  CHECK_FALSE(fs::exists(place.path() + "/sys/class/neuron_device"));
 }
 
 TEST_CASE("mistakes of a test are told, not written") {
-  const TestDirectory place;
-  CHECK_THROWS(DriverTree(place.path, {.instance = "p5.48xlarge"}));
-  CHECK_THROWS(DriverTree::open(place.path));
-  DriverTree tree(place.path, {.instance = "trn1.2xlarge"});
+  const Directory place;
+  CHECK_THROWS(DriverTree(place.path(), {.instance = "p5.48xlarge"}));
+  CHECK_THROWS(DriverTree::open(place.path()));
+  DriverTree tree(place.path(), {.instance = "trn1.2xlarge"});
   CHECK_THROWS(tree.set_device(0, "stats/hardware/mem_ecc_uncorected", "1"));
   CHECK_THROWS(layout_from("C"));
 }
