@@ -57,6 +57,8 @@ struct FuseTree::State {
   std::set<std::string> hung;
   int hanging = 0;
   std::map<std::string, Answer> answers;
+  std::map<OpenFile*, std::unique_ptr<OpenFile>>
+      open;                                       // the kernel does not release them at an unmount
   std::map<std::string, std::uint64_t> notified;  // absent: 1
   std::multimap<std::string, fuse_pollhandle*> polls;
 
@@ -182,14 +184,18 @@ fuse_operations FuseTree::State::operations() {
     open->name = slash == std::string::npos ? file : file.substr(slash + 1);
     open->directory.reset(::openat(self().root.get(), directory.c_str(), O_PATH | O_CLOEXEC));
     if (!open->directory) return -errno;
-    info->fh = reinterpret_cast<std::uintptr_t>(open.release());
+    info->fh = reinterpret_cast<std::uintptr_t>(open.get());
+    const std::scoped_lock lock(self().mutex);
+    auto* const key = open.get();
+    self().open.emplace(key, std::move(open));
     return 0;
   };
   operations.read = [](const char*, char* buffer, size_t size, off_t offset, fuse_file_info* info) {
     return self().read(*reinterpret_cast<OpenFile*>(info->fh), buffer, size, offset);
   };
   operations.release = [](const char*, fuse_file_info* info) {
-    delete reinterpret_cast<OpenFile*>(info->fh);
+    const std::scoped_lock lock(self().mutex);
+    self().open.erase(reinterpret_cast<OpenFile*>(info->fh));
     return 0;
   };
   operations.poll = [](const char*, fuse_file_info* info, fuse_pollhandle* handle,
