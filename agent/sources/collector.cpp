@@ -47,6 +47,7 @@ DeviceReading description_of(const DeviceReading& device) {
   about.instance_family = device.instance_family;
   about.device_name = device.device_name;
   about.architecture = device.architecture;
+  about.core_architecture = device.core_architecture;
   about.memory_bytes = device.memory_bytes;
   about.missing = device.missing;
   return about;
@@ -75,6 +76,7 @@ struct Collector::Worker {
   RealTime since{};      // of the read that is under way
   Driver driver;
   KeepFiles keep = KeepFiles::Auto;
+  TelemetryWish wish;
 
   std::optional<DeviceReading> answer;
   RealTime answered_at{};
@@ -82,6 +84,7 @@ struct Collector::Worker {
   std::shared_ptr<const UniqueFd> event;
 
   // The collector's own.
+  SteadyTime telemetry_at = SteadyTime::min();  // when metrics were last asked for
   DeviceReading about;  // what does not change while the device cannot be read
   std::optional<std::uint64_t> last_event;
   bool fired = false;
@@ -93,6 +96,8 @@ struct Collector::Board {
   std::condition_variable_any asked;     // workers wait for work
   std::condition_variable_any answered;  // the collector waits for answers
   UniqueFd wake{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  std::shared_ptr<const std::set<std::string, std::less<>>> wanted;
+  bool wants_anew = false;
 };
 
 Collector::Collector(const Roots& roots, Clock& clock, CollectorOptions options)
@@ -126,8 +131,9 @@ void Collector::run(const std::shared_ptr<Board>& board, const std::shared_ptr<W
     if (worker->dismissed) break;
     worker->asked = false;
     const Driver driver = worker->driver;
+    const TelemetryWish wish = worker->wish;
     lock.unlock();
-    DeviceReading reading = worker->reader.read(driver, worker->keep);
+    DeviceReading reading = worker->reader.read(driver, worker->keep, wish);
     const RealTime now = std::chrono::steady_clock::now();
     lock.lock();
     worker->busy = false;
@@ -233,7 +239,14 @@ void Collector::follow_devices(const std::vector<int>& present) {
   }
 }
 
+void Collector::want(std::shared_ptr<const std::set<std::string, std::less<>>> keys) {
+  const std::scoped_lock lock(board_->mutex);
+  board_->wanted = std::move(keys);
+  board_->wants_anew = true;
+}
+
 void Collector::ask(const Driver& driver) {
+  const SteadyTime now = clock_.steady();
   const std::scoped_lock lock(board_->mutex);
   for (auto& [index, worker] : workers_) {
     worker->answer.reset();  // one that came too late for its cycle
@@ -243,7 +256,14 @@ void Collector::ask(const Driver& driver) {
     worker->since = std::chrono::steady_clock::now();
     worker->driver = driver;
     worker->keep = options_.keep;
+    // The first reading is whole; after it each device has its own place in the interval, so that no cycle reads all.
+    const auto interval = options_.telemetry_interval;
+    const bool is_first = worker->telemetry_at == SteadyTime::min();
+    const bool is_due = is_first || board_->wants_anew || now - worker->telemetry_at >= interval;
+    worker->wish = {is_due, board_->wanted};
+    if (is_due) worker->telemetry_at = is_first ? now - interval * (index % 16) / 16 : now;
   }
+  board_->wants_anew = false;
   board_->asked.notify_all();
 }
 

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ struct CollectorOptions {
   std::chrono::milliseconds deadline{2'000};  // of a cycle, for every device
   std::chrono::milliseconds settle{5'000};    // after a load, for drivers before 2.26.5
   KeepFiles keep = KeepFiles::Auto;
+  std::chrono::nanoseconds telemetry_interval =
+      std::chrono::seconds(5);  // of what only metrics need
 };
 
 class Collector {
@@ -48,6 +51,8 @@ class Collector {
   // (false). Only devices that answered in the last cycle are listened to.
   bool wait_for_event(std::chrono::milliseconds duration, const std::stop_token& stop);
   void wake();
+  // What metrics need besides what health rests on (layout.h, telemetry_keys); null: everything. From any thread.
+  void want(std::shared_ptr<const std::set<std::string, std::less<>>> keys);
 
  private:
   struct Worker;

@@ -48,6 +48,8 @@ bool store(const Place& place, std::string_view text, DeviceReading& reading) {
   switch (place.identity->field) {
     case Field::Architecture:
       return word(reading.architecture);
+    case Field::CoreArchitecture:
+      return word(reading.core_architecture);
     case Field::InstanceFamily:
       return word(reading.instance_family);
     case Field::DeviceName:
@@ -94,6 +96,14 @@ bool store(const Place& place, std::string_view text, DeviceReading& reading) {
       if (number) reading.cores.back().counters.emplace(place.identity->name(), *number);
       return number.has_value();
     }
+    case Field::ConnectedDevices: {
+      auto list = parse_device_list(text);
+      if (list) reading.connected_devices = std::move(*list);
+      return list.has_value();
+    }
+    case Field::HostMemory:
+    case Field::CoreTelemetry:
+      return false;  // not part of a reading
   }
   return false;
 }
@@ -117,10 +127,11 @@ DeviceReader::DeviceReader(std::shared_ptr<const Root> sysfs, int index,
 void DeviceReader::close() {
   files_.clear();
   event_.reset();
+  telemetry_.reset();
   is_stale_ = true;
 }
 
-DeviceReading DeviceReader::read(const Driver& driver, KeepFiles keep) {
+DeviceReading DeviceReader::read(const Driver& driver, KeepFiles keep, const TelemetryWish& wish) {
   DeviceReading reading;
   reading.index = index_;
   values_read_ = denied_ = 0;
@@ -155,6 +166,7 @@ DeviceReading DeviceReader::read(const Driver& driver, KeepFiles keep) {
   reading.problem = ReadProblem::None;
   if (!driver.is_fragile()) arm_event(directory.get());
   read_places(directory.get(), driver, reading);
+  if (reading.problem == ReadProblem::None) read_telemetry(directory.get(), wish, reading);
   progress_->identity = nullptr;
   if (reading.problem == ReadProblem::Gone) close();
   if (values_read_ == 0 && denied_ > 0) reading.problem = ReadProblem::Denied;
@@ -178,6 +190,8 @@ void DeviceReader::discover(int directory, const Driver& driver, KeepFiles keep)
   architecture_ = constants.architecture;
   family_ = constants.instance_family;
   device_name_ = constants.device_name;
+  core_architecture_ = constants.core_architecture;
+  connected_ = constants.connected_devices;
   missing_ = find_missing(layout_, driver.version, family_);
 }
 
@@ -185,6 +199,8 @@ void DeviceReader::describe(DeviceReading& reading) const {
   reading.architecture = architecture_;
   reading.instance_family = family_;
   reading.device_name = device_name_;
+  reading.core_architecture = core_architecture_;
+  reading.connected_devices = connected_;
   if (const Family* facts = find_family(family_)) reading.memory_bytes = facts->memory_bytes;
   reading.missing = missing_;
   reading.layout_conflicts = layout_.conflicts;
@@ -222,7 +238,7 @@ void DeviceReader::read_places(int directory, const Driver& driver, DeviceReadin
   for (size_t at = 0; at < layout_.places.size(); ++at) {
     const Place& place = layout_.places[at];
     const Field field = place.identity->field;
-    if (place.identity->is_constant()) continue;
+    if (place.identity->is_constant() || place.identity->is_telemetry()) continue;
     // During a reset the firmware's registers read 0 and empty, and up to driver 2.24.7 block for 15 to 75 s.
     if (reading.state == 0 && field >= Field::Serial && field <= Field::MemoryCorrected) continue;
     if (field == Field::Serial) serial = at;
@@ -238,6 +254,34 @@ void DeviceReader::read_places(int directory, const Driver& driver, DeviceReadin
     if (!read_and_store(directory, at, reading)) return;
   }
   if (!is_core) sample_serial_again();
+}
+
+// A value that cannot be read is left out, whatever the reason: the next reading of health tells it.
+void DeviceReader::read_telemetry(int directory, const TelemetryWish& wish,
+                                  DeviceReading& reading) {
+  if (wish.is_due) {
+    auto now = std::make_shared<DeviceTelemetry>();
+    for (size_t at = 0; at < layout_.places.size(); ++at) {
+      const Place& place = layout_.places[at];
+      if (!place.identity->is_telemetry()) continue;
+      if (place.core >= 0 && (now->cores.empty() || now->cores.back().index != place.core))
+        now->cores.push_back({place.core, {}});
+      if (wish.keys && !wish.keys->contains(place.identity->key())) continue;
+      Buffer buffer;
+      std::string_view text;
+      if (read_place(directory, at, buffer, text) != 0) continue;
+      const auto number = parse_number(text);
+      if (!number) {
+        if (!text.empty()) reading.unparsed.emplace_back(place.path);
+        continue;
+      }
+      auto& values = place.core < 0 ? now->device : now->cores.back().values;
+      values.push_back({place.identity->key(), *number});
+    }
+    now->number = ++telemetry_number_;
+    telemetry_ = std::move(now);
+  }
+  reading.telemetry = telemetry_;
 }
 
 // False: the device is gone, there is nothing more to read.

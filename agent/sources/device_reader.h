@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,12 @@ enum class KeepFiles {
   Always,  // not for fragile drivers, all the same
 };
 
+// What is read besides that on which health rests.
+struct TelemetryWish {
+  bool is_due = false;                                             // in this cycle
+  std::shared_ptr<const std::set<std::string, std::less<>>> keys;  // Identity::key(); null: all
+};
+
 // Below sysfs; one directory per device.
 inline constexpr std::string_view kDevicesPath = "devices/virtual/neuron_device";
 
@@ -41,7 +48,7 @@ class DeviceReader {
  public:
   DeviceReader(std::shared_ptr<const Root> sysfs, int index, std::shared_ptr<Progress> progress);
 
-  DeviceReading read(const Driver& driver, KeepFiles keep);
+  DeviceReading read(const Driver& driver, KeepFiles keep, const TelemetryWish& wish = {});
   // Gives every descriptor back, so that the driver can be unloaded.
   void close();
 
@@ -54,6 +61,7 @@ class DeviceReader {
   void describe(DeviceReading& reading) const;
   void arm_event(int directory);
   void read_places(int directory, const Driver& driver, DeviceReading& reading);
+  void read_telemetry(int directory, const TelemetryWish& wish, DeviceReading& reading);
   int read_place(int directory, size_t place, Buffer& buffer, std::string_view& text);
   bool read_and_store(int directory, size_t place, DeviceReading& reading);
 
@@ -65,7 +73,7 @@ class DeviceReader {
   // As of the last discovery.
   std::string known_;  // identities of the directory and of the load
   DeviceLayout layout_;
-  std::string architecture_, family_, device_name_;
+  std::string architecture_, core_architecture_, family_, device_name_, connected_;
   std::vector<std::string> missing_;
   bool keep_ = false;
   bool is_stale_ = true;         // a file is gone: look again
@@ -74,6 +82,8 @@ class DeviceReader {
 
   std::vector<UniqueFd> files_;  // by place; kept between cycles or empty
   std::shared_ptr<UniqueFd> event_;
+  std::shared_ptr<const DeviceTelemetry> telemetry_;
+  std::uint64_t telemetry_number_ = 0;
   size_t values_read_ = 0, denied_ = 0;  // in this cycle
 };
 

@@ -10,7 +10,8 @@
 namespace nobs::sources {
 namespace {
 
-// Layout A, driver reference sections 3.3 and 3.4; of the status counters only those that the hardware can cause.
+// Layout A, driver reference sections 3.3 and 3.4. What the verdict rests on is read at each cycle, the rest when metrics
+// want it.
 constexpr Identity kIdentities[] = {
     {Field::Architecture, {2, 7}, "info/architecture/arch_type"},
     {Field::InstanceFamily, {2, 8}, "info/architecture/instance_type"},
@@ -35,10 +36,49 @@ constexpr Identity kIdentities[] = {
     {Field::CoreCounter, {2, 7}, "stats/status/timeout/total"},
     {Field::CoreCounter, {2, 8}, "stats/other_info/reset_req_count/total"},
     {Field::CoreCounter, {2, 8}, "stats/other_info/reset_fail_count/total"},
-    {Field::CoreCounter, {2, 7}, "stats/other_info/inference_count/total"},
-    {Field::CoreCounter, {2, 12}, "stats/other_info/flop_count/total"},
-    {Field::CoreCounter, {2, 21}, "stats/other_info/nc_time_in_use/total"},
     {Field::CoreMemory, {2, 7}, "stats/memory_usage/device_mem/total"},
+    {Field::ConnectedDevices, {2, 13}, "connected_devices"},
+    {Field::CoreArchitecture, {2, 7}, "info/architecture/arch_type"},
+    {Field::HostMemory, {2, 10}, "stats/memory_usage/host_mem/dma_buffers/total"},
+    {Field::HostMemory, {2, 10}, "stats/memory_usage/host_mem/tensors/total"},
+    {Field::HostMemory, {2, 10}, "stats/memory_usage/host_mem/constants/total"},
+    {Field::HostMemory, {2, 10}, "stats/memory_usage/host_mem/application_memory/total"},
+    {Field::HostMemory, {2, 17}, "stats/memory_usage/host_mem/driver_memory/total"},
+    {Field::HostMemory, {2, 17}, "stats/memory_usage/host_mem/notifications/total"},
+    {Field::HostMemory, {2, 18}, "stats/memory_usage/host_mem/dma_rings/total"},
+    {Field::HostMemory, {2, 17}, "stats/memory_usage/host_mem/uncategorized/total"},
+    {Field::CoreTelemetry, {2, 7}, "stats/status/success/total"},
+    {Field::CoreTelemetry, {2, 7}, "stats/status/failure/total"},
+    {Field::CoreTelemetry, {2, 8}, "stats/status/exec_bad_input/total"},
+    {Field::CoreTelemetry, {2, 8}, "stats/status/execute_completed_with_error/total"},
+    {Field::CoreTelemetry, {2, 8}, "stats/status/execute_completed_with_num_error/total"},
+    {Field::CoreTelemetry, {2, 7}, "stats/status/generic_error/total"},
+    {Field::CoreTelemetry, {2, 7}, "stats/status/resource_error/total"},
+    {Field::CoreTelemetry, {2, 7}, "stats/status/resource_nc_error/total"},
+    {Field::CoreTelemetry, {2, 8}, "stats/status/execute_failed_to_queue/total"},
+    {Field::CoreTelemetry, {2, 7}, "stats/status/invalid_error/total"},
+    {Field::CoreTelemetry, {2, 7}, "stats/status/unsupported_neff_version/total"},
+    {Field::CoreTelemetry, {2, 16}, "stats/status/oob_error/total"},
+    {Field::CoreTelemetry, {2, 20}, "stats/status/execute_sw_nq_overflow/total"},
+    {Field::CoreTelemetry, {2, 21}, "stats/status/execute_sw_semaphore_error/total"},
+    {Field::CoreTelemetry, {2, 21}, "stats/status/execute_sw_event_error/total"},
+    {Field::CoreTelemetry, {2, 21}, "stats/status/execute_sw_psum_collision/total"},
+    {Field::CoreTelemetry, {2, 21}, "stats/status/execute_sw_sequencer_fatal/total"},
+    {Field::CoreTelemetry, {2, 7}, "stats/other_info/model_load_count/total"},
+    {Field::CoreTelemetry, {2, 7}, "stats/other_info/inference_count/total"},
+    {Field::CoreTelemetry, {2, 12}, "stats/other_info/flop_count/total"},
+    {Field::CoreTelemetry, {2, 21}, "stats/other_info/nc_time_in_use/total"},
+    {Field::CoreTelemetry, {2, 10}, "stats/memory_usage/device_mem/model_code/total"},
+    {Field::CoreTelemetry, {2, 10}, "stats/memory_usage/device_mem/tensors/total"},
+    {Field::CoreTelemetry, {2, 10}, "stats/memory_usage/device_mem/constants/total"},
+    {Field::CoreTelemetry, {2, 10}, "stats/memory_usage/device_mem/model_shared_scratchpad/total"},
+    {Field::CoreTelemetry, {2, 10}, "stats/memory_usage/device_mem/runtime_memory/total"},
+    {Field::CoreTelemetry, {2, 17}, "stats/memory_usage/device_mem/driver_memory/total"},
+    {Field::CoreTelemetry, {2, 17}, "stats/memory_usage/device_mem/collectives/total"},
+    {Field::CoreTelemetry, {2, 17}, "stats/memory_usage/device_mem/nonshared_scratchpad/total"},
+    {Field::CoreTelemetry, {2, 17}, "stats/memory_usage/device_mem/notifications/total"},
+    {Field::CoreTelemetry, {2, 18}, "stats/memory_usage/device_mem/dma_rings/total"},
+    {Field::CoreTelemetry, {2, 17}, "stats/memory_usage/device_mem/uncategorized/total"},
 };
 
 constexpr size_t kMaxCoreDigits = 3;
@@ -109,8 +149,10 @@ Found by_name(const std::vector<std::string>& files, int& conflicts) {
     }
     const int core = core_of(parts);
     for (const Identity& identity : kIdentities) {
-      if (identity.name() != name || identity.is_core() != is_counter ||
+      if (identity.name() != name || identity.is_counter() != is_counter ||
           identity.is_core() != (core >= 0))
+        continue;
+      if (!identity.within().empty() && std::ranges::find(parts, identity.within()) == parts.end())
         continue;
       const auto [at, is_new] = found.emplace(std::pair(core, &identity), file);
       if (is_new) continue;
@@ -127,11 +169,32 @@ Found by_name(const std::vector<std::string>& files, int& conflicts) {
 bool tells_health(const Found& found) {
   return std::ranges::any_of(found, [](const auto& item) {
     const Field field = item.first.second->field;
-    return field > Field::State && field != Field::Power && field != Field::Serial;
+    return field > Field::State && field <= Field::CoreCounter && field != Field::Power &&
+           field != Field::Serial && field != Field::ConnectedDevices &&
+           field != Field::CoreArchitecture;
   });
 }
 
 }  // namespace
+
+std::string_view Identity::within() const {
+  for (const std::string_view directory : {"host_mem", "device_mem"})
+    if (const size_t at = without_total().find(directory);
+        at != std::string_view::npos && at + directory.size() < without_total().size())
+      return directory;
+  return "";
+}
+
+std::string_view Identity::key() const {
+  return within().empty() ? name() : without_total().substr(without_total().find(within()));
+}
+
+std::vector<std::string_view> telemetry_keys() {
+  std::vector<std::string_view> keys;
+  for (const Identity& identity : kIdentities)
+    if (identity.is_telemetry()) keys.push_back(identity.key());
+  return keys;
+}
 
 DeviceLayout find_layout(const std::optional<Version>& version,
                          const std::vector<std::string>& files) {

@@ -34,8 +34,13 @@ enum class Field {
   SramUncorrected,
   SramCorrected,
   MemoryCorrected,
+  ConnectedDevices,
+  CoreArchitecture,
   CoreCounter,
   CoreMemory,
+  // Read at the slower pace of metrics, and only what is wanted.
+  HostMemory,
+  CoreTelemetry,
 };
 
 struct Identity {
@@ -44,16 +49,32 @@ struct Identity {
   std::string_view path;  // layout A: below the device, or below neuron_core<C> for a core's
 
   bool is_core() const {
+    return field == Field::CoreArchitecture || field == Field::CoreCounter ||
+           field == Field::CoreMemory || field == Field::CoreTelemetry;
+  }
+  bool is_counter() const {  // a directory with total and present
     return field >= Field::CoreCounter;
-  }  // a directory with total and present
-  bool is_constant() const { return field <= Field::DeviceName; }
+  }
+  bool is_constant() const {
+    return field <= Field::DeviceName || field == Field::ConnectedDevices ||
+           field == Field::CoreArchitecture;
+  }
+  bool is_telemetry() const { return field >= Field::HostMemory; }
   // Only on families that have this directory.
   bool is_health() const { return path.find("/health_status/") != std::string_view::npos; }
   // By which layout B finds it: of the file, or of the counter's directory.
   std::string_view name() const {
-    std::string_view end = path;
-    if (is_core()) end.remove_suffix(std::string_view("/total").size());
-    return end.substr(end.rfind('/') + 1);
+    const std::string_view named = without_total();
+    return named.substr(named.rfind('/') + 1);
+  }
+  // The directory that tells it from another of its name: "host_mem", "device_mem" or none.
+  std::string_view within() const;
+  // "device_mem/tensors", else its name: unique among a device's values and among a core's.
+  std::string_view key() const;
+  std::string_view without_total() const {
+    std::string_view named = path;
+    if (is_counter()) named.remove_suffix(std::string_view("/total").size());
+    return named;
   }
 };
 
@@ -69,6 +90,9 @@ struct DeviceLayout {
   std::vector<int> cores;
   int conflicts = 0;  // identities found in more than one place
 };
+
+// Keys of what is read at the pace of metrics: first a device's, then a core's.
+std::vector<std::string_view> telemetry_keys();
 
 DeviceLayout find_layout(const std::optional<Version>& version,
                          const std::vector<std::string>& files);

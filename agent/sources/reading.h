@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,12 +35,29 @@ enum class ReadProblem {
   Denied,         // permission
 };
 
-// The hardware-related counters of `stats/status`; all others are the application's.
+// The hardware-related counters of a core: what the verdict rests on.
 struct CoreReading {
   int index = 0;
   // Absent counters are not there, or unreadable. Keys: names of stats/status and stats/other_info.
   std::map<std::string, std::uint64_t, std::less<>> counters;
   std::optional<std::uint64_t> device_memory_bytes;
+};
+
+struct NamedValue {
+  std::string_view name;  // static: Identity::key()
+  std::uint64_t value = 0;
+};
+
+// What only metrics need, read less often than what health rests on. A value that could not be read is not in it.
+struct DeviceTelemetry {
+  struct Core {
+    int index = 0;
+    std::vector<NamedValue> values;
+  };
+  std::uint64_t number = 0;  // counts up at each reading of this device
+  SteadyTime read_at{};
+  std::vector<NamedValue> device;
+  std::vector<Core> cores;
 };
 
 struct EccReading {
@@ -72,10 +90,13 @@ struct DeviceReading {
   std::optional<std::uint64_t> hw_error_event;
   std::optional<PowerReading> power;
   std::vector<CoreReading> cores;
-  std::string instance_family;        // "Trn2"
-  std::string device_name;            // "Trainium2"
-  std::string architecture;           // "NDv3"
-  std::uint64_t memory_bytes = 0;     // from the table; 0: unknown
+  std::shared_ptr<const DeviceTelemetry> telemetry;  // the newest; null: nothing wanted, or gone
+  std::string instance_family;                       // "Trn2"
+  std::string device_name;                           // "Trainium2"
+  std::string architecture;                          // "NDv3"
+  std::string core_architecture;                     // "NCv3"
+  std::string connected_devices;   // "12, 1, 3, 4": hard-coded in the driver, says nothing of links
+  std::uint64_t memory_bytes = 0;  // from the table; 0: unknown
   std::vector<std::string> missing;   // identities this driver should have and has not
   std::vector<std::string> unparsed;  // identities whose value is not in the driver's grammar
   int layout_conflicts = 0;           // names found in two places; the shortest path was read

@@ -54,6 +54,18 @@ std::optional<std::string> parse_word(std::string_view text) {
   return std::string(*value);
 }
 
+std::optional<std::string> parse_device_list(std::string_view text) {
+  const auto value = line(text);
+  if (!value || value->size() > 63) return std::nullopt;
+  if (value->empty()) return "";
+  for (std::string_view rest = *value;;) {
+    const size_t comma = rest.find(", ");
+    if (!parse_u64(rest.substr(0, comma))) return std::nullopt;
+    if (comma == std::string_view::npos) return std::string(*value);
+    rest.remove_prefix(comma + 2);
+  }
+}
+
 std::optional<int> parse_state(std::string_view text) {
   const auto value = line(text);
   if (!value || value->size() != 1 || (*value)[0] < '0' || (*value)[0] > '2') return std::nullopt;

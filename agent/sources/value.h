@@ -22,6 +22,8 @@ std::optional<std::uint64_t> parse_number(std::string_view text);
 std::optional<std::string> parse_serial(std::string_view text);
 // "NDv3", "Trn2", "Trainium2", "2.30.2.0", "live": letters, digits, '.', '-', '_'; at most 63.
 std::optional<std::string> parse_word(std::string_view text);
+// "12, 1, 3, 4", or an empty line.
+std::optional<std::string> parse_device_list(std::string_view text);
 // File `reset`: 0, 1 or 2.
 std::optional<int> parse_state(std::string_view text);
 

@@ -129,4 +129,54 @@ std::string pci_address(int device) {
   return "0000:" + std::string(kBuses.at(static_cast<size_t>(device))) + ":00.0";
 }
 
+int efa_adapters(const Profile& profile) {
+  if (profile.devices < 16) return 0;
+  return profile.instance == "trn1.32xlarge" ? 8 : 16;
+}
+
+namespace {
+
+// udev names an adapter by its bus and slot.
+constexpr int kFirstBus = 16;
+constexpr int kSlot = 27;
+
+}  // namespace
+
+std::string efa_name(int adapter) {
+  return "rdmap" + std::to_string(kFirstBus + adapter) + "s" + std::to_string(kSlot);
+}
+
+std::string efa_pci_address(int adapter) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  const auto bus = static_cast<size_t>(kFirstBus + adapter);
+  return std::string("0000:") + kHex[bus / 16] + kHex[bus % 16] + ":1b.0";
+}
+
+const std::vector<std::string_view>& efa_counter_names() {
+  static const std::vector<std::string_view> names = {"lifespan",
+                                                      "tx_bytes",
+                                                      "tx_pkts",
+                                                      "rx_bytes",
+                                                      "rx_pkts",
+                                                      "rx_drops",
+                                                      "send_bytes",
+                                                      "send_wrs",
+                                                      "recv_bytes",
+                                                      "recv_wrs",
+                                                      "rdma_read_wrs",
+                                                      "rdma_read_bytes",
+                                                      "rdma_read_wr_err",
+                                                      "rdma_read_resp_bytes",
+                                                      "rdma_write_wrs",
+                                                      "rdma_write_bytes",
+                                                      "rdma_write_wr_err",
+                                                      "rdma_write_recv_bytes",
+                                                      "retrans_bytes",
+                                                      "retrans_pkts",
+                                                      "retrans_timeout_events",
+                                                      "unresponsive_remote_events",
+                                                      "impaired_remote_conn_events"};
+  return names;
+}
+
 }  // namespace nobs::sim

@@ -40,4 +40,10 @@ std::string relocate(TreeLayout layout, std::string_view leaf);
 // "0000:cc:00.0"
 std::string pci_address(int device);
 
+// EFA adapters of the instance: 8, 16 or none (driver reference, section 2.2). Unknown for Trn3: as Trn2.
+int efa_adapters(const Profile& profile);
+std::string efa_name(int adapter);         // "rdmap16s27"
+std::string efa_pci_address(int adapter);  // "0000:10:1b.0"
+const std::vector<std::string_view>& efa_counter_names();
+
 }  // namespace nobs::sim

@@ -116,6 +116,8 @@ DriverTree::DriverTree(std::string root, TreeOptions options)
   link("sys/class/dmi/id", "../../devices/virtual/dmi/id");
   file("proc/sys/kernel/random/boot_id", options_.boot_id + "\n", 0444);
   write_pci();
+  write_efa();
+  write_host();
   load_driver();
 }
 
@@ -189,6 +191,46 @@ void DriverTree::write_pci() {
   function("0000:00:05.0", "0x1d0f", "0xefa2");  // a network card
   for (int device = 0; device < profile.devices; ++device)
     function(pci_address(device), "0x1d0f", profile.pci_device);
+}
+
+void DriverTree::write_efa() {
+  const int adapters = efa_adapters(profile_of(options_.instance));
+  for (int adapter = 0; adapter < adapters; ++adapter) {
+    const std::string pci = kPciRoot / efa_pci_address(adapter);
+    file(pci / "vendor", "0x1d0f\n", 0444);
+    file(pci / "device", "0xefa2\n", 0444);
+    link("sys/bus/pci/devices" / efa_pci_address(adapter),
+         "../../../devices/pci0000:00" / efa_pci_address(adapter));
+    const std::string directory = pci / ("infiniband/" + efa_name(adapter));
+    link(directory / "device", "../../../" + efa_pci_address(adapter));
+    file(directory / "ports/1/state", "4: ACTIVE\n", 0444);
+    file(directory / "ports/1/rate", "100 Gb/sec (4X EDR)\n", 0444);
+    for (const std::string_view name : efa_counter_names())
+      file(directory / "ports/1/hw_counters" / name, name == "lifespan" ? "10\n" : "0\n", 0444);
+    link("sys/class/infiniband" / efa_name(adapter),
+         "../../devices/pci0000:00" / efa_pci_address(adapter) / "infiniband" / efa_name(adapter));
+  }
+}
+
+void DriverTree::set_efa(int adapter, std::string_view counter, std::uint64_t value) {
+  set_raw(kPciRoot / efa_pci_address(adapter) / "infiniband" / efa_name(adapter) /
+              "ports/1/hw_counters" / counter,
+          std::to_string(value) + "\n");
+}
+
+void DriverTree::write_host() {
+  file("proc/stat",
+       "cpu  4000 40 400 40000 80 0 16 0 0 0\n"
+       "cpu0 2000 20 200 20000 40 0 8 0 0 0\n"
+       "cpu1 2000 20 200 20000 40 0 8 0 0 0\n"
+       "intr 1000 0 0\nctxt 123456\nbtime 1796000000\nprocesses 4321\nprocs_running 2\n",
+       0444);
+  file("proc/meminfo",
+       "MemTotal:       2113634304 kB\nMemFree:        2000000000 kB\n"
+       "MemAvailable:   2050000000 kB\nBuffers:            100000 kB\nCached:            5000000 "
+       "kB\n"
+       "SwapTotal:               0 kB\nSwapFree:                0 kB\nHugePages_Total:       0\n",
+       0444);
 }
 
 void DriverTree::write_class_files() {

@@ -59,6 +59,7 @@ class DriverTree {
   // leaf: sram_ecc_uncorrected, mem_ecc_repairable_uncorrected, …
   void add_ecc(int device, std::string_view leaf, std::uint64_t count = 1);
   void add_core(int device, int core, std::string_view counter, std::uint64_t count = 1);
+  void set_efa(int adapter, std::string_view counter, std::uint64_t value);
   void set_power(int device, std::int64_t timestamp, double minimum, double maximum,
                  double average);
   // What moves by itself while a driver runs: the heartbeats.
@@ -95,6 +96,8 @@ class DriverTree {
 
   void write_device(int device);
   void write_pci();
+  void write_efa();
+  void write_host();
   void write_class_files();
   void remember() const;
   void save(int device, const std::vector<std::string>& leaves);

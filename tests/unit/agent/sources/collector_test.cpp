@@ -76,7 +76,11 @@ TEST_CASE("every instance type is read whole, with nothing missing") {
       CHECK(device.unparsed.empty());
       REQUIRE(device.cores.size() == static_cast<size_t>(profile.cores));
       CHECK(device.cores.back().index == profile.cores - 1);
-      CHECK(device.cores.back().counters.size() == 12);
+      CHECK(device.cores.back().counters.size() == 9);
+      REQUIRE(device.telemetry);
+      CHECK(device.telemetry->device.size() == 8);
+      REQUIRE(device.telemetry->cores.size() == device.cores.size());
+      CHECK(device.telemetry->cores.back().values.size() == 32);
       CHECK(device.cores.back().counters.find("reset_req_count")->second == 1);
       CHECK(device.cores.back().device_memory_bytes == 0);
       CHECK(device.device_name == profile.device_name);
