@@ -23,11 +23,12 @@ log::Fields fields_of(const health::Change& change) {
 }  // namespace
 
 Cycle::Cycle(const AgentOptions& options, sources::Collector& collector,
-             publish::Publisher& publisher, serve::DeviceMetrics& metrics, Clock& clock,
-             const log::Logger& logger)
+             publish::Publisher& publisher, telemetry::Telemetry& telemetry,
+             serve::DeviceMetrics& metrics, Clock& clock, const log::Logger& logger)
     : options_(options),
       collector_(collector),
       publisher_(publisher),
+      telemetry_(telemetry),
       metrics_(metrics),
       clock_(clock),
       logger_(logger),
@@ -85,6 +86,7 @@ void Cycle::run(const std::stop_token& stop) {
     const auto begin = clock_.steady();
     const auto reading = collector_.collect(stop);
     if (stop.stop_requested()) return;
+    telemetry_.take(reading);
     restore();
     bool recheck = false;
     if (restored_ || begin - started >= kRestoreWait) {

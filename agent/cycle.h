@@ -9,6 +9,7 @@
 #include "agent/publish/publisher.h"
 #include "agent/serve/device_metrics.h"
 #include "agent/sources/collector.h"
+#include "agent/telemetry/telemetry.h"
 #include "shared/log/logger.h"
 
 namespace nobs {
@@ -16,7 +17,8 @@ namespace nobs {
 class Cycle {
  public:
   Cycle(const AgentOptions& options, sources::Collector& collector, publish::Publisher& publisher,
-        serve::DeviceMetrics& metrics, Clock& clock, const log::Logger& logger);
+        telemetry::Telemetry& telemetry, serve::DeviceMetrics& metrics, Clock& clock,
+        const log::Logger& logger);
 
   void run(const std::stop_token& stop);
 
@@ -32,6 +34,7 @@ class Cycle {
   const AgentOptions& options_;
   sources::Collector& collector_;
   publish::Publisher& publisher_;
+  telemetry::Telemetry& telemetry_;
   serve::DeviceMetrics& metrics_;
   Clock& clock_;
   const log::Logger& logger_;

@@ -10,6 +10,8 @@
 #include "agent/serve/device_metrics.h"
 #include "agent/serve/routes.h"
 #include "agent/sources/collector.h"
+#include "agent/telemetry/exports_file.h"
+#include "agent/telemetry/telemetry.h"
 #include "shared/api/names.h"
 #include "shared/base/stop.h"
 #include "shared/kube/client.h"
@@ -50,9 +52,19 @@ int main(int argc, char** argv) {
       {.ns = options.ns, .node = options.node_name, .interval = options.heartbeat_interval});
   sources::Collector collector(
       {.sysfs = options.sysfs, .proc = options.proc}, clock,
-      {.deadline = std::chrono::duration_cast<std::chrono::milliseconds>(options.read_deadline)});
+      {.deadline = std::chrono::duration_cast<std::chrono::milliseconds>(options.read_deadline),
+       .telemetry_interval = options.telemetry_interval});
+  telemetry::Telemetry telemetry({.sysfs = options.sysfs,
+                                  .proc = options.proc,
+                                  .interval = options.telemetry_interval,
+                                  .deadline = options.read_deadline,
+                                  .logical_core_size = options.logical_core_size},
+                                 collector);
+  telemetry.use(options.exports);
+  registry.add_source([&] { return telemetry.families(); });
+  telemetry::ExportsFile exports_file(options.exports_file, telemetry, registry, clock, logger);
   serve::DeviceMetrics device_metrics(registry);
-  Cycle cycle(options, collector, publisher, device_metrics, clock, logger);
+  Cycle cycle(options, collector, publisher, telemetry, device_metrics, clock, logger);
 
   net::Server server({.address = options.address, .port = static_cast<int>(options.port)},
                      serve::routes(registry, {.alive = [&] { return cycle.alive(); },
@@ -69,6 +81,7 @@ int main(int argc, char** argv) {
           {"cycle", [&](const std::stop_token& stop) { cycle.run(stop); }},
           {"watch-node", [&](const std::stop_token& stop) { view.run_node(stop); }},
           {"watch-devices", [&](const std::stop_token& stop) { view.run_devices(stop); }},
+          {"watch-exports", [&](const std::stop_token& stop) { exports_file.run(stop); }},
           {"publish", [&](const std::stop_token& stop) { publisher.run(stop); }},
           // Silent until what earlier agents found is part of what we say.
           {"heartbeat",

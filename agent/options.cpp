@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "agent/telemetry/exports_file.h"
 #include "shared/config/options.h"
 
 namespace nobs {
@@ -28,6 +29,13 @@ LoadedOptions load_options(int argc, const char* const* argv) {
   binder.text("collection.proc_path", options.proc, "where the host's proc is mounted");
   binder.duration("collection.interval", options.interval, "time between two cycles",
                   milliseconds(20), minutes(1));
+  binder.duration("collection.telemetry_interval", options.telemetry_interval,
+                  "time between two readings of what only metrics need", milliseconds(100),
+                  minutes(5));
+  binder
+      .integer("collection.logical_neuroncore_config", options.logical_core_size,
+               "physical cores of a logical one; 0: 2 on Trn2 and Trn3, else 1", 0, 2)
+      .env("NEURON_LOGICAL_NC_CONFIG");
   binder.duration("collection.read_deadline", options.read_deadline,
                   "a device that has not been read after this is unknown", milliseconds(100),
                   minutes(1));
@@ -41,10 +49,12 @@ LoadedOptions load_options(int argc, const char* const* argv) {
                   milliseconds(100), hours(1));
   binder.duration("heartbeat.interval", options.heartbeat_interval,
                   "time between two renewals of the heartbeat Lease", seconds(1), seconds(60));
-  binder.text("listen.address", options.address,
+  binder.text("daemon.listen_address", options.address,
               "numeric address of /healthz, /readyz and /metrics");
-  binder.integer("listen.port", options.port,
+  binder.integer("daemon.port", options.port,
                  "port of /healthz, /readyz and /metrics; 0 is any free one", 0, 65535);
+  binder.text("export.metrics_config", options.exports_file,
+              "file that says which metrics are exported (exports.yaml); empty: the built-in one");
   binder.choice("log.level", options.log_level, "lines below this level are not written",
                 {"debug", "info", "warn", "error"});
   binder.example("neuron-observer-agent --config /etc/neuron-observer/agent.yaml");
@@ -56,6 +66,13 @@ LoadedOptions load_options(int argc, const char* const* argv) {
   if (options.node_name.empty()) {
     result.mistakes.emplace_back(
         "node-name: is empty; set --node-name, node-name in the file or K8S_NODE_NAME");
+  }
+  if (!result.wants_help) {
+    auto parsed = telemetry::load_exports(options.exports_file);
+    const std::string file = options.exports_file + ": ";
+    for (const auto& mistake : parsed.mistakes) result.mistakes.push_back(file + mistake);
+    for (const auto& warning : parsed.warnings) result.warnings.push_back(file + warning);
+    options.exports = std::move(parsed.exports);
   }
   loaded.exit_code = binder.report(result, std::cout, std::cerr);
   return loaded;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "agent/health/judge.h"
+#include "agent/telemetry/exports.h"
 
 namespace nobs {
 
@@ -19,6 +20,10 @@ struct AgentOptions {
   std::string address = "127.0.0.1";
   std::int64_t port = 7001;
   std::chrono::nanoseconds interval = std::chrono::seconds(1);
+  std::chrono::nanoseconds telemetry_interval = std::chrono::seconds(5);
+  std::int64_t logical_core_size = 0;  // 0: as the device family has it by default
+  std::string exports_file;            // empty: what is built in
+  telemetry::Exports exports;          // as parsed from it
   std::chrono::nanoseconds read_deadline = std::chrono::seconds(2);
   std::chrono::nanoseconds heartbeat_interval = std::chrono::seconds(30);
   health::Options health;

@@ -20,7 +20,8 @@ Telemetry::Telemetry(TelemetryOptions options, sources::Collector& collector)
               [root = std::make_shared<sources::Root>(options_.proc)] {
                 return sources::read_system(*root);
               }) {
-  meters_.set_logical_core_size(options_.logical_core_size);
+  if (options_.logical_core_size > 0)
+    meters_.set_logical_core_size(static_cast<int>(options_.logical_core_size));
 }
 
 void Telemetry::use(Exports exports) {

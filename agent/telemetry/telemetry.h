@@ -10,6 +10,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -25,8 +26,8 @@ struct TelemetryOptions {
   std::string sysfs = "/sys", proc = "/proc";
   std::chrono::nanoseconds interval = std::chrono::seconds(5);
   std::chrono::nanoseconds deadline = std::chrono::seconds(2);
-  std::optional<int> logical_core_size;
-  std::function<NodeFacts()> facts;  // called for each scrape; may be empty
+  std::int64_t logical_core_size = 0;  // 0: as the device family has it by default
+  std::function<NodeFacts()> facts;    // called for each scrape; may be empty
 };
 
 // How a source beside the devices is doing.

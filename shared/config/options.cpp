@@ -232,6 +232,10 @@ Loaded Binder::load(int argc, const char* const* argv,
       loaded.wants_help = true;
       continue;
     }
+    if (argument == "--check-config") {
+      loaded.wants_check = true;
+      continue;
+    }
     if (argument == "--print-config") {
       loaded.wants_config = true;
       continue;
@@ -295,7 +299,8 @@ std::string Binder::help() const {
   }
   text += std::string("\n  --config=FILE\n      the YAML file; variable ") + kConfigVariable +
           "\n\n  --print-config\n      print the options as YAML, with where each came from, and "
-          "exit\n\n  --help\n      print this and exit\n";
+          "exit\n\n  --check-config\n      only say what is wrong with the options; exit code 0 when "
+          "nothing is, else 3\n\n  --help\n      print this and exit\n";
   if (!examples_.empty()) text += "\nExamples:\n";
   for (const auto& line : examples_) text += "  " + line + "\n";
   return text;
@@ -334,7 +339,8 @@ std::optional<int> Binder::report(const Loaded& loaded, std::ostream& out,
   for (const auto& mistake : loaded.mistakes) err << "error: " << mistake << "\n";
   if (loaded.wants_config) out << printed();
   if (!loaded.mistakes.empty()) return 3;
-  return loaded.wants_config ? std::optional(0) : std::nullopt;
+  if (loaded.wants_check) out << "the configuration is valid\n";
+  return loaded.wants_check || loaded.wants_config ? std::optional(0) : std::nullopt;
 }
 
 }  // namespace nobs::config

@@ -36,6 +36,7 @@ struct Loaded {
   std::vector<std::string> warnings;
   bool wants_help = false;    // --help: print help() and exit 0
   bool wants_config = false;  // --print-config: print printed() and exit 0
+  bool wants_check = false;   // --check-config: only say what is wrong, and exit 0 when nothing is
 };
 
 class Binder {

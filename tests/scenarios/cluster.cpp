@@ -60,7 +60,7 @@ void SimNode::start_agent(std::vector<std::string> more_flags) {
                                       "--health.missing_after=200ms",
                                       "--health.unreachable_after=1s",
                                       "--heartbeat.interval=1s",
-                                      "--listen.port=0",
+                                      "--daemon.port=0",
                                       "--log.level=debug"};
   command.insert(command.end(), more_flags.begin(), more_flags.end());
   agent_ = std::make_unique<Process>(command, directory_ + "/agent.log");

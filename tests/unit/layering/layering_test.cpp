@@ -41,11 +41,14 @@ const std::map<std::string, Folders> kAllowed = {
 // Folders of the programs may include all of shared, and of their own program these.
 const std::map<std::string, Folders> kPrograms = {
     {"agent/sources", {}},
+    {"agent/telemetry", {"agent/sources"}},
     {"agent/health", {"agent/sources"}},
     {"agent/workload", {"agent/sources"}},
     {"agent/publish", {"agent/sources", "agent/health", "agent/workload"}},
     {"agent/serve", {"agent/sources", "agent/health", "agent/workload", "agent/publish"}},
-    {"agent", {"agent/sources", "agent/health", "agent/workload", "agent/publish", "agent/serve"}},
+    {"agent",
+     {"agent/sources", "agent/telemetry", "agent/health", "agent/workload", "agent/publish",
+      "agent/serve"}},
     {"operator/decide", {}},
     {"operator/watch", {"operator/decide"}},
     {"operator/act", {"operator/decide", "operator/watch"}},
