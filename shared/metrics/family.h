@@ -17,11 +17,16 @@
 
 namespace nobs::metrics {
 
-enum class Type { Counter, Gauge, Histogram };  // a counter's value only rises while its point exists
+enum class Type {
+  Counter,
+  Gauge,
+  Histogram
+};  // a counter's value only rises while its point exists
 
 struct Point {
-  std::vector<std::string> labels;  // values, in the order of label_names; UTF-8 or cleaned when shown
-  double value = 0;                 // of a histogram: the sum
+  std::vector<std::string>
+      labels;        // values, in the order of label_names; UTF-8 or cleaned when shown
+  double value = 0;  // of a histogram: the sum
   std::vector<std::uint64_t> buckets;  // of a histogram: not cumulative, one more than bounds
 };
 
@@ -35,8 +40,13 @@ struct Family {
   std::vector<Point> points;   // each with different labels
 };
 
-enum class TextFormat { Prometheus, OpenMetrics };  // 0.0.4 and 1.0; the caller writes OpenMetrics' "# EOF"
+enum class TextFormat {
+  Prometheus,
+  OpenMetrics
+};  // 0.0.4 and 1.0; the caller writes OpenMetrics' "# EOF"
 
+// A label value as every export shows it: UTF-8, at most 1,024 bytes.
+std::string label_text(std::string_view value);
 // Prometheus' name of a family's samples: "neuron_core_infer_completed_sum_total".
 std::string prometheus_name(const Family& family);
 // HELP, TYPE and the samples in the order of the points; nothing for a family without points.

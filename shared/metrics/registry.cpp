@@ -2,25 +2,22 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
 #include <map>
 #include <mutex>
 #include <set>
 #include <unordered_map>
 #include <utility>
 
-#include "shared/base/strings.h"
+#include "shared/metrics/text.h"
 
 namespace nobs::metrics {
 namespace {
 
-constexpr size_t kMaxLabelValue =
-    1024;  // Prometheus itself has no limit, Mimir refuses above 2,048
+constexpr std::string_view kTotal = "_total";
 constexpr std::string_view kDropped = "neuron_observer_metrics_dropped_series_total";
 
 // For broken invariants only: names and label counts are written by us, never by the outside.
@@ -36,49 +33,6 @@ bool is_name(std::string_view text) {
          (text[0] < '0' || text[0] > '9');
 }
 
-// Label values escape \, newline and "; HELP in 0.0.4 the first two, in OpenMetrics all three.
-void append_escaped(std::string& out, std::string_view text, bool quotes) {
-  for (const char c : text) {
-    if (c == '\\') {
-      out += "\\\\";
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (c == '"' && quotes) {
-      out += "\\\"";
-    } else {
-      out += c;
-    }
-  }
-}
-
-void append_number(std::string& out, double value) {
-  constexpr double kExact = 9'007'199'254'740'992.0;  // 2^53: integers up to here are exact
-  char digits[32];
-  std::to_chars_result end{};
-  if (std::isnan(value)) {
-    out += "NaN";
-    return;
-  }
-  if (std::isinf(value)) {
-    out += value > 0 ? "+Inf" : "-Inf";
-    return;
-  }
-  if (std::trunc(value) == value && std::abs(value) <= kExact) {
-    end = std::to_chars(std::begin(digits), std::end(digits), static_cast<std::int64_t>(value));
-  } else {
-    end = std::to_chars(std::begin(digits), std::end(digits), value);
-  }
-  out.append(std::begin(digits), end.ptr);
-}
-
-// OpenMetrics wants "1.0", not "1"; the same in both formats, so that a series keeps its identity.
-std::string bound_text(double bound) {
-  std::string text;
-  append_number(text, bound);
-  if (text.find_first_of(".eI") == std::string::npos) text += ".0";
-  return text;
-}
-
 struct LabelsHash {
   size_t operator()(const Labels& labels) const {
     size_t hash = 0;
@@ -88,26 +42,31 @@ struct LabelsHash {
 };
 
 struct Series {
-  std::string labels;  // rendered: a="b",c="d"
-  std::string prefix;  // rendered: name{a="b",c="d"} and a space
-  double value = 0;    // of a histogram: the sum
+  std::string text;  // of its labels
+  double value = 0;  // of a histogram: the sum
   std::vector<std::uint64_t> buckets;
 };
 
-enum class Type { Counter, Gauge, Histogram };
-
 struct Description {
-  std::string name, help;
+  std::string name, help;  // a counter's name with _total
   Type type = Type::Gauge;
   std::vector<std::string> label_names;
-  std::vector<double> bounds;  // of a histogram, with +Inf
+  std::vector<double> bounds;  // of a histogram, without +Inf
   size_t max_series = 0;
 };
+
+// Base units stand in our names (Prometheus' convention), so that nobody has to say them twice.
+std::string unit_of(std::string_view name) {
+  if (name.ends_with("_seconds")) return "s";
+  if (name.ends_with("_bytes")) return "By";
+  return {};
+}
 
 // Every name under which samples of this family, or its OpenMetrics metadata, appear.
 std::vector<std::string> names_of(const Description& about) {
   std::vector<std::string> names{about.name};
-  if (about.type == Type::Counter) names.push_back(about.name.substr(0, about.name.size() - 6));
+  if (about.type == Type::Counter)
+    names.push_back(about.name.substr(0, about.name.size() - kTotal.size()));
   if (about.type == Type::Histogram) {
     for (const char* suffix : {"_bucket", "_sum", "_count"}) names.push_back(about.name + suffix);
   }
@@ -117,30 +76,43 @@ std::vector<std::string> names_of(const Description& about) {
 void lint(const Description& about) {
   const std::string& name = about.name;
   if (!is_name(name)) broken(name, "is no metric name");
-  if (about.type == Type::Counter && (!name.ends_with("_total") || name.size() <= 6)) {
+  if (about.type == Type::Counter && (!name.ends_with(kTotal) || name.size() <= kTotal.size())) {
     broken(name, "is a counter and must end in _total");
   }
   if (about.type == Type::Histogram) {
     for (const char* suffix : {"_total", "_bucket", "_sum", "_count"}) {
       if (name.ends_with(suffix)) broken(name, "ends as a part of a histogram");
     }
-    if (std::adjacent_find(about.bounds.begin(), about.bounds.end(),
-                           [](double a, double b) { return !(a < b); }) != about.bounds.end()) {
+    const bool rise =
+        std::adjacent_find(about.bounds.begin(), about.bounds.end(),
+                           [](double a, double b) { return !(a < b); }) == about.bounds.end();
+    if (!rise || (!about.bounds.empty() && !std::isfinite(about.bounds.back()))) {
       broken(name, "has bounds that do not rise");
     }
   }
   std::set<std::string_view> seen;
   for (const auto& label : about.label_names) {
-    const bool reserved = label.starts_with("__") || (label == "le" && !about.bounds.empty());
+    const bool reserved =
+        label.starts_with("__") || (label == "le" && about.type == Type::Histogram);
     if (!is_name(label) || reserved || !seen.insert(label).second) {
       broken(name, "has a wrong label name");
     }
   }
 }
 
-class Family {
+Family family_of(const Description& about) {
+  Family family{about.name, {}, about.help, about.type, about.label_names, about.bounds, {}};
+  if (about.type == Type::Counter) family.name.resize(family.name.size() - kTotal.size());
+  family.unit = unit_of(family.name);
+  return family;
+}
+
+class SeriesSet {
  public:
-  Family(Description about, Counter* dropped) : about_(std::move(about)), dropped_(dropped) {}
+  SeriesSet(Description about, Counter* dropped)
+      : about_(std::move(about)),
+        openings_(label_openings(about_.label_names)),
+        dropped_(dropped) {}
 
   // Calls change(series) under the lock, on a new series where there was none.
   template <typename Change>
@@ -155,7 +127,9 @@ class Family {
         if (dropped_ != nullptr) dropped_->add({about_.name});
         return;
       }
-      found = series_.emplace(labels, rendered(labels)).first;
+      found = series_.emplace(labels, Series{}).first;
+      append_labels(found->second.text, openings_, labels);
+      if (about_.type == Type::Histogram) found->second.buckets.resize(about_.bounds.size() + 1);
       sorted_.clear();
     }
     change(found->second);
@@ -172,91 +146,59 @@ class Family {
     sorted_.clear();
   }
 
-  void render(std::string& out, bool open_metrics) {
+  // The same as append_text(collect()), from the texts that are kept.
+  void render(std::string& out, TextFormat format) {
     const std::lock_guard lock(mutex_);
     if (series_.empty()) return;
-    head(out, open_metrics);
-    const std::string* last = nullptr;
-    for (const Series* series : sorted()) {
-      // Values that differ only in what is no UTF-8, or after the cut, look the same to a scraper.
-      if (last != nullptr && *last == series->prefix) continue;
-      last = &series->prefix;
+    append_head(out, family_of(about_), about_.name, format);
+    for (const auto* entry : sorted()) {
+      const Series& series = entry->second;
       if (about_.type == Type::Histogram) {
-        histogram(out, *series);
+        append_histogram(out, about_.bounds, about_.name, series.text, series.value,
+                         series.buckets);
       } else {
-        out += series->prefix;
-        append_number(out, series->value);
-        out += '\n';
+        append_value(out, about_.name, series.text, series.value);
       }
     }
+  }
+
+  Family collect() {
+    Family family = family_of(about_);
+    const std::lock_guard lock(mutex_);
+    family.points.reserve(series_.size());
+    for (const auto* entry : sorted()) {
+      family.points.push_back({entry->first, entry->second.value, entry->second.buckets});
+    }
+    return family;
   }
 
   const Description& about() const { return about_; }
 
  private:
-  Series rendered(const Labels& labels) const {
-    Series series;
-    for (size_t i = 0; i < labels.size(); ++i) {
-      if (i > 0) series.labels += ',';
-      series.labels += about_.label_names[i];
-      series.labels += "=\"";
-      append_escaped(series.labels, utf8(labels[i], kMaxLabelValue), true);
-      series.labels += '"';
-    }
-    series.prefix = about_.name;
-    if (!labels.empty()) series.prefix += '{' + series.labels + '}';
-    series.prefix += ' ';
-    series.buckets.resize(about_.bounds.size());
-    return series;
-  }
+  using Entry = std::pair<const Labels, Series>;
 
-  // Kept between scrapes while no series comes or goes: pointers into an unordered_map stay valid.
-  const std::vector<const Series*>& sorted() {
+  // Kept between scrapes while no series comes or goes: pointers into an unordered_map stay valid. Values that differ
+  // only in what is no UTF-8, or after the cut, look the same to a scraper: one of them is shown.
+  const std::vector<const Entry*>& sorted() {
     if (sorted_.empty()) {
       sorted_.reserve(series_.size());
-      for (const auto& [labels, series] : series_) sorted_.push_back(&series);
+      for (const auto& entry : series_) sorted_.push_back(&entry);
       std::sort(sorted_.begin(), sorted_.end(),
-                [](const Series* a, const Series* b) { return a->prefix < b->prefix; });
+                [](const Entry* a, const Entry* b) { return a->second.text < b->second.text; });
+      const auto end = std::unique(
+          sorted_.begin(), sorted_.end(),
+          [](const Entry* a, const Entry* b) { return a->second.text == b->second.text; });
+      sorted_.erase(end, sorted_.end());
     }
     return sorted_;
   }
 
-  void head(std::string& out, bool open_metrics) const {
-    std::string_view name = about_.name;
-    std::string_view type = "gauge";
-    if (about_.type == Type::Histogram) type = "histogram";
-    if (about_.type == Type::Counter) {
-      type = "counter";
-      if (open_metrics) name.remove_suffix(6);  // _total
-    }
-    out.append("# HELP ").append(name) += ' ';
-    append_escaped(out, about_.help, open_metrics);
-    out.append("\n# TYPE ").append(name).append(" ").append(type) += '\n';
-  }
-
-  void histogram(std::string& out, const Series& series) const {
-    const std::string_view comma = series.labels.empty() ? "" : ",";
-    std::uint64_t count = 0;
-    for (size_t i = 0; i < series.buckets.size(); ++i) {
-      count += series.buckets[i];
-      out.append(about_.name).append("_bucket{").append(series.labels).append(comma);
-      out.append("le=\"").append(bound_text(about_.bounds[i])).append("\"} ");
-      append_number(out, static_cast<double>(count));
-      out += '\n';
-    }
-    const std::string braces = series.labels.empty() ? "" : '{' + series.labels + '}';
-    out.append(about_.name).append("_sum").append(braces) += ' ';
-    append_number(out, series.value);
-    out.append("\n").append(about_.name).append("_count").append(braces) += ' ';
-    append_number(out, static_cast<double>(count));
-    out += '\n';
-  }
-
   const Description about_;
+  const std::vector<std::string> openings_;
   Counter* const dropped_;
   std::mutex mutex_;
   std::unordered_map<Labels, Series, LabelsHash> series_;
-  std::vector<const Series*> sorted_;
+  std::vector<const Entry*> sorted_;
 };
 
 struct CounterFamily final : Counter {
@@ -269,7 +211,7 @@ struct CounterFamily final : Counter {
     family.update(labels, [&](Series& series) { series.value = total; });
   }
   void remove(const Labels& labels) override { family.remove(labels); }
-  Family family;
+  SeriesSet family;
 };
 
 struct GaugeFamily final : Gauge {
@@ -279,7 +221,7 @@ struct GaugeFamily final : Gauge {
   }
   void remove(const Labels& labels) override { family.remove(labels); }
   void clear() override { family.clear(); }
-  Family family;
+  SeriesSet family;
 };
 
 struct HistogramFamily final : Histogram {
@@ -293,7 +235,7 @@ struct HistogramFamily final : Histogram {
       series.value += value;
     });
   }
-  Family family;
+  SeriesSet family;
 };
 
 }  // namespace
@@ -309,26 +251,37 @@ struct Registry::State {
     }
     const std::string name = about.name;
     auto kind = std::make_shared<Kind>(std::move(about), dropped);
-    families.emplace(name, std::shared_ptr<Family>(kind, &kind->family));
+    families.emplace(name, std::shared_ptr<SeriesSet>(kind, &kind->family));
     return *kind;
   }
 
-  std::string render(bool open_metrics) {
-    std::vector<std::shared_ptr<Family>> all;
-    {
-      const std::lock_guard lock(mutex);
-      for (const auto& [name, family] : families) all.push_back(family);
+  std::vector<std::shared_ptr<SeriesSet>> all() {
+    std::vector<std::shared_ptr<SeriesSet>> list;
+    const std::lock_guard lock(mutex);
+    for (const auto& [name, family] : families) list.push_back(family);
+    return list;
+  }
+
+  std::vector<Family> collect() {
+    std::vector<Family> collected;
+    for (const auto& family : all()) {
+      collected.push_back(family->collect());
+      if (collected.back().points.empty()) collected.pop_back();
     }
+    return collected;
+  }
+
+  std::string render(TextFormat format) {
     std::string out;
     out.reserve(last_size);
-    for (const auto& family : all) family->render(out, open_metrics);
-    if (open_metrics) out += "# EOF\n";
+    for (const auto& family : all()) family->render(out, format);
+    if (format == TextFormat::OpenMetrics) out += "# EOF\n";
     last_size = out.size() + out.size() / 8;
     return out;
   }
 
   std::mutex mutex;
-  std::map<std::string, std::shared_ptr<Family>> families;  // by name: scrapes have one order
+  std::map<std::string, std::shared_ptr<SeriesSet>> families;  // by name: scrapes have one order
   std::set<std::string> names;
   Counter* dropped = nullptr;
   std::atomic<size_t> last_size = 0;  // spares the growing of the next scrape's text
@@ -359,7 +312,6 @@ Gauge& Registry::gauge(std::string name, std::string help, std::vector<std::stri
 
 Histogram& Registry::histogram(std::string name, std::string help, std::vector<double> upper_bounds,
                                std::vector<std::string> labels, size_t max_series) {
-  upper_bounds.push_back(std::numeric_limits<double>::infinity());
   const bool plain = labels.empty();
   auto& family =
       state_->add<HistogramFamily>({std::move(name), std::move(help), Type::Histogram,
@@ -368,7 +320,8 @@ Histogram& Registry::histogram(std::string name, std::string help, std::vector<d
   return family;
 }
 
-std::string Registry::text() const { return state_->render(false); }
-std::string Registry::open_metrics() const { return state_->render(true); }
+std::vector<Family> Registry::collect() const { return state_->collect(); }
+std::string Registry::text() const { return state_->render(TextFormat::Prometheus); }
+std::string Registry::open_metrics() const { return state_->render(TextFormat::OpenMetrics); }
 
 }  // namespace nobs::metrics

@@ -16,6 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include "shared/metrics/family.h"
+
 namespace nobs::metrics {
 
 using Labels = std::vector<std::string>;  // values, in the order of the family's label names
@@ -58,6 +60,8 @@ class Registry {
   Histogram& histogram(std::string name, std::string help, std::vector<double> upper_bounds,
                        std::vector<std::string> labels = {}, size_t max_series = kDefaultMaxSeries);
 
+  // Our families as values, by name, each with its points by label; those without points are left out.
+  std::vector<Family> collect() const;
   // Text format 0.0.4; OpenMetrics 1.0 ends with "# EOF" and names counters without _total in TYPE and HELP.
   std::string text() const;
   std::string open_metrics() const;
