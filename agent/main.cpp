@@ -8,12 +8,11 @@
 #include "agent/publish/own_view.h"
 #include "agent/publish/publisher.h"
 #include "agent/serve/device_metrics.h"
-#include "agent/serve/routes.h"
+#include "agent/serve/servers.h"
 #include "agent/sources/collector.h"
 #include "shared/api/names.h"
 #include "shared/base/stop.h"
 #include "shared/kube/client.h"
-#include "shared/net/server.h"
 #include "shared/runtime/lifecycle.h"
 #include "shared/runtime/request_metrics.h"
 
@@ -52,11 +51,14 @@ int main(int argc, char** argv) {
       {.sysfs = options.sysfs, .proc = options.proc}, clock,
       {.deadline = std::chrono::duration_cast<std::chrono::milliseconds>(options.read_deadline)});
   serve::DeviceMetrics device_metrics(registry);
-  Cycle cycle(options, collector, publisher, device_metrics, clock, logger);
+  serve::Board board(clock.now());
+  Cycle cycle(options, collector, publisher, device_metrics, board, clock, logger);
 
-  net::Server server({.address = options.address, .port = static_cast<int>(options.port)},
-                     serve::routes(registry, {.alive = [&] { return cycle.alive(); },
-                                              .ready = [&] { return cycle.first_cycle_done(); }}));
+  serve::Servers server(
+      {options.address, static_cast<int>(options.port), options.socket, options.node_name},
+      registry,
+      {.alive = [&] { return cycle.alive(); }, .ready = [&] { return cycle.first_cycle_done(); }},
+      board, client, clock, logger, signals.token());
   if (const auto started = server.start(); !started) {
     logger.error("cannot serve HTTP", {{"error", started.error().message}});
     return 1;

@@ -18,6 +18,7 @@ struct AgentOptions {
   std::string proc = "/proc";
   std::string address = "127.0.0.1";
   std::int64_t port = 7001;
+  std::string socket = "/run/neuron-observer/agent.sock";
   std::chrono::nanoseconds interval = std::chrono::seconds(1);
   std::chrono::nanoseconds read_deadline = std::chrono::seconds(2);
   std::chrono::nanoseconds heartbeat_interval = std::chrono::seconds(30);
