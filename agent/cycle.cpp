@@ -24,12 +24,14 @@ log::Fields fields_of(const health::Change& change) {
 
 Cycle::Cycle(const AgentOptions& options, sources::Collector& collector,
              publish::Publisher& publisher, telemetry::Telemetry& telemetry,
-             serve::DeviceMetrics& metrics, Clock& clock, const log::Logger& logger)
+             serve::DeviceMetrics& metrics, serve::Board& board, Clock& clock,
+             const log::Logger& logger)
     : options_(options),
       collector_(collector),
       publisher_(publisher),
       telemetry_(telemetry),
       metrics_(metrics),
+      board_(board),
       clock_(clock),
       logger_(logger),
       last_cycle_(clock.steady().time_since_epoch().count()) {}
@@ -98,9 +100,10 @@ void Cycle::run(const std::stop_token& stop) {
       changes.insert(changes.end(), judged.changes.begin(), judged.changes.end());
       tell(changes);
       metrics_.show(memory_, reading, changes);
-      publisher_.offer(std::make_shared<const publish::Report>(publish::Report{
-                           reading.version, reading.at, memory_, reading, restored_}),
-                       changes);
+      const auto report = std::make_shared<const publish::Report>(
+          publish::Report{reading.version, reading.at, memory_, reading, restored_});
+      board_.post(report, changes);
+      publisher_.offer(report, changes);
     }
     last_cycle_ = clock_.steady().time_since_epoch().count();
     ++cycles_;

@@ -7,6 +7,7 @@
 #include "agent/health/judge.h"
 #include "agent/options.h"
 #include "agent/publish/publisher.h"
+#include "agent/serve/board.h"
 #include "agent/serve/device_metrics.h"
 #include "agent/sources/collector.h"
 #include "agent/telemetry/telemetry.h"
@@ -17,8 +18,8 @@ namespace nobs {
 class Cycle {
  public:
   Cycle(const AgentOptions& options, sources::Collector& collector, publish::Publisher& publisher,
-        telemetry::Telemetry& telemetry, serve::DeviceMetrics& metrics, Clock& clock,
-        const log::Logger& logger);
+        telemetry::Telemetry& telemetry, serve::DeviceMetrics& metrics, serve::Board& board,
+        Clock& clock, const log::Logger& logger);
 
   void run(const std::stop_token& stop);
 
@@ -36,6 +37,7 @@ class Cycle {
   publish::Publisher& publisher_;
   telemetry::Telemetry& telemetry_;
   serve::DeviceMetrics& metrics_;
+  serve::Board& board_;
   Clock& clock_;
   const log::Logger& logger_;
   health::Memory memory_;

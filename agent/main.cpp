@@ -8,14 +8,13 @@
 #include "agent/publish/own_view.h"
 #include "agent/publish/publisher.h"
 #include "agent/serve/device_metrics.h"
-#include "agent/serve/routes.h"
+#include "agent/serve/servers.h"
 #include "agent/sources/collector.h"
 #include "agent/telemetry/exports_file.h"
 #include "agent/telemetry/telemetry.h"
 #include "shared/api/names.h"
 #include "shared/base/stop.h"
 #include "shared/kube/client.h"
-#include "shared/net/server.h"
 #include "shared/runtime/lifecycle.h"
 #include "shared/runtime/request_metrics.h"
 
@@ -64,11 +63,14 @@ int main(int argc, char** argv) {
   registry.add_source([&] { return telemetry.families(); });
   telemetry::ExportsFile exports_file(options.exports_file, telemetry, registry, clock, logger);
   serve::DeviceMetrics device_metrics(registry);
-  Cycle cycle(options, collector, publisher, telemetry, device_metrics, clock, logger);
+  serve::Board board(clock.now());
+  Cycle cycle(options, collector, publisher, telemetry, device_metrics, board, clock, logger);
 
-  net::Server server({.address = options.address, .port = static_cast<int>(options.port)},
-                     serve::routes(registry, {.alive = [&] { return cycle.alive(); },
-                                              .ready = [&] { return cycle.first_cycle_done(); }}));
+  serve::Servers server(
+      {options.address, static_cast<int>(options.port), options.socket, options.node_name},
+      registry,
+      {.alive = [&] { return cycle.alive(); }, .ready = [&] { return cycle.first_cycle_done(); }},
+      board, client, clock, logger, signals.token());
   if (const auto started = server.start(); !started) {
     logger.error("cannot serve HTTP", {{"error", started.error().message}});
     return 1;

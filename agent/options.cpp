@@ -50,9 +50,12 @@ LoadedOptions load_options(int argc, const char* const* argv) {
   binder.duration("heartbeat.interval", options.heartbeat_interval,
                   "time between two renewals of the heartbeat Lease", seconds(1), seconds(60));
   binder.text("daemon.listen_address", options.address,
-              "numeric address of /healthz, /readyz and /metrics");
+              "numeric address of /healthz, /readyz, /metrics and /api; one that is not loopback "
+              "asks for tokens on /api");
   binder.integer("daemon.port", options.port,
-                 "port of /healthz, /readyz and /metrics; 0 is any free one", 0, 65535);
+                 "port of /healthz, /readyz, /metrics and /api; 0 is any free one", 0, 65535);
+  binder.text("daemon.socket", options.socket,
+              "unix socket of the same for this node; empty: none");
   binder.text("export.metrics_config", options.exports_file,
               "file that says which metrics are exported (exports.yaml); empty: the built-in one");
   binder.choice("log.level", options.log_level, "lines below this level are not written",

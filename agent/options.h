@@ -19,6 +19,7 @@ struct AgentOptions {
   std::string proc = "/proc";
   std::string address = "127.0.0.1";
   std::int64_t port = 7001;
+  std::string socket = "/run/neuron-observer/agent.sock";
   std::chrono::nanoseconds interval = std::chrono::seconds(1);
   std::chrono::nanoseconds telemetry_interval = std::chrono::seconds(5);
   std::int64_t logical_core_size = 0;  // 0: as the device family has it by default

@@ -7,9 +7,11 @@ net::Answer probe(bool good) { return {good ? 200 : 503, {}, {}}; }
 
 }  // namespace
 
-net::Handler routes(const metrics::Registry& registry, Probes probes) {
-  return [&registry, probes = std::move(probes)](const net::Request& request) -> net::Answer {
+net::Handler routes(const metrics::Registry& registry, Probes probes, net::Handler api) {
+  return [&registry, probes = std::move(probes),
+          api = std::move(api)](const net::Request& request) -> net::Answer {
     const std::string path = request.target.substr(0, request.target.find('?'));
+    if (api && path.starts_with("/api")) return api(request);
     if (path == "/healthz") return probe(probes.alive());
     if (path == "/readyz") return probe(probes.ready());
     if (path == "/metrics") {
@@ -26,7 +28,10 @@ net::Handler routes(const metrics::Registry& registry, Probes probes) {
       }
       return answer;
     }
-    net::Answer missing{404, {}, "not found; there are /healthz, /readyz and /metrics\n"};
+    net::Answer missing{
+        404,
+        {},
+        "not found; there are /healthz, /readyz, /metrics and /api/v1alpha1/openapi.json\n"};
     missing.headers.set("Content-Type", "text/plain; charset=utf-8");
     return missing;
   };

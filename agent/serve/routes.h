@@ -1,4 +1,4 @@
-// What the agent answers over HTTP: /healthz, /readyz, /metrics.
+// What the agent answers over HTTP: /healthz, /readyz, /metrics, and the API below /api.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,8 @@ struct Probes {
   std::function<bool()> ready;  // the first cycle is over
 };
 
-// 200 with an empty body, or 503. /metrics is the text format, OpenMetrics where the Accept header asks for it.
-net::Handler routes(const metrics::Registry& registry, Probes probes);
+// 200 with an empty body, or 503. /metrics is the text format, OpenMetrics where the Accept header asks for it. `api` gets
+// every path that begins with /api; without one there is none.
+net::Handler routes(const metrics::Registry& registry, Probes probes, net::Handler api = {});
 
 }  // namespace nobs::serve

@@ -262,12 +262,27 @@ struct Registry::State {
     return list;
   }
 
+  // Not under the lock: a source may take its time.
+  std::vector<Family> from_sources() {
+    std::vector<std::function<std::vector<Family>()>> asked;
+    {
+      const std::lock_guard lock(mutex);
+      asked = sources;
+    }
+    std::vector<Family> found;
+    for (const auto& source : asked)
+      for (auto& family : source())
+        if (!family.points.empty()) found.push_back(std::move(family));
+    return found;
+  }
+
   std::vector<Family> collect() {
     std::vector<Family> collected;
     for (const auto& family : all()) {
       collected.push_back(family->collect());
       if (collected.back().points.empty()) collected.pop_back();
     }
+    for (auto& family : from_sources()) collected.push_back(std::move(family));
     return collected;
   }
 
@@ -275,6 +290,7 @@ struct Registry::State {
     std::string out;
     out.reserve(last_size);
     for (const auto& family : all()) family->render(out, format);
+    for (const auto& family : from_sources()) append_text(out, family, format);
     if (format == TextFormat::OpenMetrics) out += "# EOF\n";
     last_size = out.size() + out.size() / 8;
     return out;
@@ -283,6 +299,7 @@ struct Registry::State {
   std::mutex mutex;
   std::map<std::string, std::shared_ptr<SeriesSet>> families;  // by name: scrapes have one order
   std::set<std::string> names;
+  std::vector<std::function<std::vector<Family>()>> sources;
   Counter* dropped = nullptr;
   std::atomic<size_t> last_size = 0;  // spares the growing of the next scrape's text
 };
@@ -318,6 +335,11 @@ Histogram& Registry::histogram(std::string name, std::string help, std::vector<d
                                     std::move(labels), std::move(upper_bounds), max_series});
   if (plain) family.family.update({}, [](Series&) {});
   return family;
+}
+
+void Registry::add_source(std::function<std::vector<Family>()> source) {
+  const std::lock_guard lock(state_->mutex);
+  state_->sources.push_back(std::move(source));
 }
 
 std::vector<Family> Registry::collect() const { return state_->collect(); }

@@ -11,6 +11,7 @@
 //   std::string text = registry.text();
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -60,7 +61,11 @@ class Registry {
   Histogram& histogram(std::string name, std::string help, std::vector<double> upper_bounds,
                        std::vector<std::string> labels = {}, size_t max_series = kDefaultMaxSeries);
 
-  // Our families as values, by name, each with its points by label; those without points are left out.
+  // Families that are counted elsewhere: asked for at each scrape and push, after ours. From any thread; before the first
+  // scrape. The registry cannot see whether a name is taken.
+  void add_source(std::function<std::vector<Family>()> source);
+
+  // All families as values, by name, each with its points by label; those without points are left out.
   std::vector<Family> collect() const;
   // Text format 0.0.4; OpenMetrics 1.0 ends with "# EOF" and names counters without _total in TYPE and HELP.
   std::string text() const;
