@@ -32,7 +32,8 @@ ExportsFile::ExportsFile(std::string path, Telemetry& telemetry, metrics::Regist
 }
 
 void ExportsFile::run(const std::stop_token& stop) {
-  while (!path_.empty() && clock_.wait_for(kLookEvery, stop)) look();
+  while (clock_.wait_for(kLookEvery, stop))
+    if (!path_.empty()) look();
 }
 
 void ExportsFile::look() {

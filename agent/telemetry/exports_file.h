@@ -22,7 +22,6 @@ class ExportsFile {
  public:
   ExportsFile(std::string path, Telemetry& telemetry, metrics::Registry& registry, Clock& clock,
               const log::Logger& logger);
-  // Returns at once where there is no file.
   void run(const std::stop_token& stop);
 
  private:

@@ -291,7 +291,12 @@ TEST_CASE("a link that leads out of the root is not followed") {
 }
 
 TEST_CASE("a thousand cycles with devices coming and going keep no descriptor and no thread") {
+  // A worker of an earlier test may still be ending, and a sanitizer has a thread of its own: nothing may come on top.
   const int before = open_files();
+  const auto threads = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+  };
+  const auto threads_before = threads();
   {
     Node node({.instance = "trn1.2xlarge"});
     node.collect();
@@ -303,11 +308,8 @@ TEST_CASE("a thousand cycles with devices coming and going keep no descriptor an
     }
     CHECK(open_files() == running);
   }
-  // At most: a worker of an earlier test may have closed its files meanwhile.
   CHECK(test::eventually(5s, [&] { return open_files() <= before; }));
-  CHECK(test::eventually(5s, [] {
-    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}) == 1;
-  }));
+  CHECK(test::eventually(5s, [&] { return threads() <= threads_before; }));
 }
 
 TEST_CASE("the wait for an event ends with the time, with a wake and with a stop") {
