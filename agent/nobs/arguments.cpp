@@ -154,9 +154,11 @@ Result<Address> parse_address(std::string_view text) {
   Address address;
   std::string_view rest;
   if (text.starts_with('[')) {
-    const size_t end = std::min(text.find(']'), text.size());
-    address.host = text.substr(1, end - 1);
-    rest = text.substr(std::min(end + 1, text.size()));
+    const size_t end = text.find(']');
+    if (end != std::string_view::npos) {  // else the host stays empty: refused below
+      address.host = text.substr(1, end - 1);
+      rest = text.substr(end + 1);
+    }
   } else {
     const size_t colon = std::min(text.find(':'), text.size());
     address.host = text.substr(0, colon);

@@ -35,10 +35,13 @@ View view_of(const Arguments& arguments) {
   return {{wide ? 0 : width, wants_colours()}, clock.now(), wide};
 }
 
+bool is_table(const Question& question, const Arguments& arguments) {
+  return question.text && (arguments.format == Format::Table || arguments.format == Format::Wide);
+}
+
 std::string rendered(const Question& question, const Value& answer, const Arguments& arguments,
                      const View& view) {
-  const bool is_table = arguments.format == Format::Table || arguments.format == Format::Wide;
-  if (is_table && question.text) return question.text(answer, view);
+  if (is_table(question, arguments)) return question.text(answer, view);
   if (arguments.format == Format::Yaml)
     return clean_json((arguments.watch ? "---\n" : "") + to_yaml(answer));
   return clean_json(arguments.watch ? json::dump(answer) : json::dump_pretty(answer)) + "\n";
@@ -82,13 +85,15 @@ Question question_of(const Arguments& arguments) {
   return {root + "/snapshot" + of_device, {}, health_code};
 }
 
-// Waits for another version than `version`; 0: the agent tells none, so ask again in a second.
+// Until the agent has another version than `version`; a second where it does not wait for one.
 void wait_for_news(Agent& agent, const std::optional<std::int64_t>& version, SystemClock& clock,
                    const std::stop_token& stop) {
-  if (version && agent.get(std::string(kRoot) + "/snapshot?since=" + std::to_string(*version) +
-                               "&wait=" + std::to_string(kPoll.count()),
-                           kPoll))
-    return;
+  if (version) {
+    const auto next = agent.get(std::string(kRoot) + "/snapshot?since=" + std::to_string(*version) +
+                                    "&wait=" + std::to_string(kPoll.count()),
+                                kPoll);
+    if (next && (*next)["version"].if_int() != version) return;
+  }
   [[maybe_unused]] const bool waited = clock.wait_for(seconds(1), stop);
 }
 
@@ -122,7 +127,7 @@ int follow(const Question& question, Agent& agent, const Arguments& arguments,
     if (now != last) {
       last = now;
       if (!write_out(rendered(question, *answer, arguments, view))) return code;
-      if (arguments.format == Format::Table || arguments.format == Format::Wide) write_out("\n");
+      if (is_table(question, arguments)) write_out("\n");
     }
     wait_for_news(agent, (*answer)["version"].if_int(), clock, stop);
   }

@@ -82,6 +82,21 @@ std::string fit(const std::string& text, size_t width) {
   return text.substr(0, end) + "…";
 }
 
+std::vector<std::string> wrap(std::string_view text, size_t width, size_t indentation) {
+  if (width == 0) return {std::string(text)};
+  std::vector<std::string> lines;
+  for (const auto word : split(text, ' ')) {
+    const bool fits =
+        !lines.empty() && indentation + width_of(lines.back()) + 1 + width_of(word) <= width;
+    if (fits) {
+      lines.back().append(" ").append(word);
+    } else {
+      lines.emplace_back(word);
+    }
+  }
+  return lines;
+}
+
 std::string table(const std::vector<Row>& rows, const Page& page) {
   std::vector<size_t> widths;
   for (const auto& row : rows) {

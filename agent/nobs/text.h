@@ -41,6 +41,8 @@ std::string table(const std::vector<Row>& rows, const Page& page);
 // Cut to the width of the page.
 std::string fit(const std::string& text, size_t width);
 size_t width_of(std::string_view text);  // characters
+// Lines that fit beside an indentation; a longer word stays whole. A width of 0 is no limit.
+std::vector<std::string> wrap(std::string_view text, size_t width, size_t indentation);
 
 // "42s", "17m", "5h", "12d"; "-" for a text that is no time, "0s" for the future.
 std::string age(std::string_view rfc3339, WallTime now);

@@ -37,12 +37,13 @@ int run_top(const Arguments& arguments, const std::stop_token& stop) {
       if (key == Key::Quit) break;
       if (key == Key::Resized) continue;
     }
+    if (stop.stop_requested()) break;
     auto next = agent.get(target);
     if (next) {
       earlier = std::move(snapshot);
       snapshot = *std::move(next);
       trouble.clear();
-    } else {
+    } else if (!next.error().is_stopped()) {
       trouble = next.error().message;
     }
   }

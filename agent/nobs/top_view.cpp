@@ -57,7 +57,7 @@ Row device_row(const Value& device, const Value& earlier) {
   const std::string health = device["health"].string_or("");
   return {device["index"].is_number() ? "neuron" + json::dump(device["index"]) : "-",
           {text_of(device["health"]), style_of_health(health)},
-          text_of(device["reason"]),
+          health == "healthy" ? "-" : text_of(device["reason"]),
           power,
           knows_memory ? bytes_text(memory) : "-",
           marks.empty() ? "-" : marks};

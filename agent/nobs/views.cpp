@@ -8,6 +8,8 @@ namespace {
 
 using json::Value;
 
+constexpr size_t kMessageAt = 11;  // column of a device's message in the status
+
 // A string, clean; a number as it is; "-" for anything else.
 std::string shown(const Value& value) {
   if (const auto* text = value.if_string()) return text->empty() ? "-" : clean(*text);
@@ -21,6 +23,11 @@ std::string device_of(const Value& index) {
 
 std::string action_of(const Value& action) {
   return action.string_or("") == "None" ? "-" : shown(action);
+}
+
+// The word for being healthy says nothing more than the health.
+std::string reason_of(const Value& reason) {
+  return reason.string_or("") == "Healthy" ? "-" : shown(reason);
 }
 
 std::string sum_of(const Value& counts, std::initializer_list<const char*> names) {
@@ -82,12 +89,14 @@ std::string status_text(const Value& snapshot, const View& view) {
   for (const auto& device : devices) {
     const std::string state = device["health"].string_or("unknown");
     if (state == "healthy") continue;
+    const std::string action = action_of(device["recommendedAction"]);
     line("",
          device_of(device["index"]) + " " + shown(device["reason"]) + " since " +
              age(device["since"].string_or(""), view.now) +
-             optional(", action ", device["recommendedAction"], "") +
-             optional(": ", device["message"], ""),
+             (action == "-" ? "" : ", action " + action),
          style_of_health(state));
+    for (const auto& part : wrap(shown(device["message"]), view.page.width, kMessageAt))
+      text += std::string(kMessageAt, ' ') + part + "\n";
   }
   return text;
 }
@@ -102,7 +111,7 @@ std::string devices_text(const Value& list, const View& view) {
   for (const auto& device : list["items"].items()) {
     const auto& ecc = device["ecc"];
     rows.push_back({device_of(device["index"]), health_cell(device["health"]),
-                    shown(device["reason"]), action_of(device["recommendedAction"]),
+                    reason_of(device["reason"]), action_of(device["recommendedAction"]),
                     std::to_string(device["faults"].items().size()),
                     sum_of(ecc, {"sramUncorrected", "memUncorrected", "memRepairableUncorrected"}),
                     age(device["since"].string_or(""), view.now)});
