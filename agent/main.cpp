@@ -15,6 +15,7 @@
 #include "shared/api/names.h"
 #include "shared/base/stop.h"
 #include "shared/kube/client.h"
+#include "shared/otel/exporter.h"
 #include "shared/runtime/lifecycle.h"
 #include "shared/runtime/request_metrics.h"
 
@@ -63,6 +64,8 @@ int main(int argc, char** argv) {
   registry.add_source([&] { return telemetry.families(); });
   telemetry::ExportsFile exports_file(options.exports_file, telemetry, registry, clock, logger);
   serve::DeviceMetrics device_metrics(registry);
+  otel::Exporter exporter(
+      options.otel, [&] { return registry.collect(); }, clock, logger, registry);
   serve::Board board(clock.now());
   Cycle cycle(options, collector, publisher, telemetry, device_metrics, board, clock, logger);
 
@@ -78,22 +81,24 @@ int main(int argc, char** argv) {
   logger.info("agent started",
               {{"node", options.node_name}, {"port", std::to_string(server.port())}});
 
-  const int exit_code = runtime::run(
-      {
-          {"cycle", [&](const std::stop_token& stop) { cycle.run(stop); }},
-          {"watch-node", [&](const std::stop_token& stop) { view.run_node(stop); }},
-          {"watch-devices", [&](const std::stop_token& stop) { view.run_devices(stop); }},
-          {"watch-exports", [&](const std::stop_token& stop) { exports_file.run(stop); }},
-          {"publish", [&](const std::stop_token& stop) { publisher.run(stop); }},
-          // Silent until what earlier agents found is part of what we say.
-          {"heartbeat",
-           [&](const std::stop_token& stop) {
-             heartbeat.run(
-                 stop, [&] { return view.node_uid(); },
-                 [&] { return cycle.alive() && publisher.published_once(); });
-           }},
-      },
-      signals.token(), std::chrono::seconds(10), logger);
+  std::vector<runtime::Part> parts = {
+      {"cycle", [&](const std::stop_token& stop) { cycle.run(stop); }},
+      {"watch-node", [&](const std::stop_token& stop) { view.run_node(stop); }},
+      {"watch-devices", [&](const std::stop_token& stop) { view.run_devices(stop); }},
+      {"watch-exports", [&](const std::stop_token& stop) { exports_file.run(stop); }},
+      {"publish", [&](const std::stop_token& stop) { publisher.run(stop); }},
+      // Silent until what earlier agents found is part of what we say.
+      {"heartbeat",
+       [&](const std::stop_token& stop) {
+         heartbeat.run(
+             stop, [&] { return view.node_uid(); },
+             [&] { return cycle.alive() && publisher.published_once(); });
+       }},
+  };
+  if (options.otel.is_on())
+    parts.push_back({"push-metrics", [&](const std::stop_token& stop) { exporter.run(stop); }});
+  const int exit_code =
+      runtime::run(std::move(parts), signals.token(), std::chrono::seconds(10), logger);
   logger.info("agent stopped", {{"exit_code", std::to_string(exit_code)}});
   return exit_code;
 }

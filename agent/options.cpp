@@ -4,7 +4,9 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "agent/serve/api.h"
 #include "agent/telemetry/exports_file.h"
+#include "shared/api/names.h"
 #include "shared/config/options.h"
 
 namespace nobs {
@@ -76,6 +78,14 @@ LoadedOptions load_options(int argc, const char* const* argv) {
     for (const auto& mistake : parsed.mistakes) result.mistakes.push_back(file + mistake);
     for (const auto& warning : parsed.warnings) result.warnings.push_back(file + warning);
     options.exports = std::move(parsed.exports);
+    options.otel.version = serve::program_version();
+    options.otel.resource = {{"service.name", std::string(api::kAgent)},
+                             {"service.namespace", "neuron-observer"},
+                             {"service.version", options.otel.version},
+                             {"service.instance.id", options.node_name},
+                             {"k8s.node.name", options.node_name}};
+    for (auto& mistake : otel::apply_environment(options.otel, otel::process_environment()))
+      result.mistakes.push_back(std::move(mistake));
   }
   loaded.exit_code = binder.report(result, std::cout, std::cerr);
   return loaded;

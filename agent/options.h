@@ -8,6 +8,7 @@
 
 #include "agent/health/judge.h"
 #include "agent/telemetry/exports.h"
+#include "shared/otel/options.h"
 
 namespace nobs {
 
@@ -25,6 +26,7 @@ struct AgentOptions {
   std::int64_t logical_core_size = 0;  // 0: as the device family has it by default
   std::string exports_file;            // empty: what is built in
   telemetry::Exports exports;          // as parsed from it
+  otel::Options otel;                  // from the OTEL_* variables
   std::chrono::nanoseconds read_deadline = std::chrono::seconds(2);
   std::chrono::nanoseconds heartbeat_interval = std::chrono::seconds(30);
   health::Options health;

@@ -46,6 +46,7 @@ const std::map<std::string, Folders> kPrograms = {
     {"agent/workload", {"agent/sources"}},
     {"agent/publish", {"agent/sources", "agent/health", "agent/workload"}},
     {"agent/serve", {"agent/sources", "agent/health", "agent/workload", "agent/publish"}},
+    {"agent/nobs", {}},  // a client: it knows the agent only by what it answers
     {"agent",
      {"agent/sources", "agent/telemetry", "agent/health", "agent/workload", "agent/publish",
       "agent/serve"}},
@@ -176,7 +177,8 @@ std::vector<std::string> check_shape(const File& file) {
   if (file.is_header() && !file.lines[0].starts_with("// ")) {
     violations.push_back(file.path + ": does not begin by saying what it is for");
   }
-  const bool is_main = file.path == "agent/main.cpp" || file.path == "operator/main.cpp";
+  const bool is_main = file.path == "agent/main.cpp" || file.path == "operator/main.cpp" ||
+                       file.path == "agent/nobs/main.cpp";
   const size_t count = file.lines.size() - (file.lines.back().empty() ? 1 : 0);
   if (is_main && count > kMaxMainLines) {
     violations.push_back(file.path + ": has " + std::to_string(count) + " lines, more than " +
@@ -209,7 +211,8 @@ std::vector<std::string> check_names(const std::vector<File>& files, const std::
     }
   }
   for (const char* program : {"nobs_program(neuron-observer-agent agent/main.cpp",
-                              "nobs_program(neuron-observer-operator operator/main.cpp"}) {
+                              "nobs_program(neuron-observer-operator operator/main.cpp",
+                              "nobs_program(nobs agent/nobs/main.cpp"}) {
     if (cmake.find(program) == std::string::npos) {
       violations.push_back(std::string("CMakeLists.txt: no ") + program);
     }
@@ -250,6 +253,7 @@ TEST_CASE("each rule catches what it forbids") {
   CHECK(breaks("shared/kube/x.cpp", "  #include \"agent/cycle.h\"") == 1);
   CHECK(breaks("agent/sources/x.cpp", "#include \"agent/health/judge.h\"") == 1);
   CHECK(breaks("agent/serve/x.cpp", "#include \"tests/support/eventually.h\"") == 1);
+  CHECK(breaks("agent/nobs/x.cpp", "#include \"agent/health/judge.h\"") == 1);
   CHECK(breaks("shared/base/x.cpp", "#include <spdlog/spdlog.h>\n#include <fmt/core.h>") == 2);
   CHECK(breaks("shared/net/x.h", "#include <openssl/ssl.h>") == 1);
   CHECK(breaks("shared/net/x.cpp", "#include <httplib.h>") == 1);
@@ -267,7 +271,7 @@ TEST_CASE("each rule catches what it forbids") {
   CHECK(check_shape(file("agent/main.cpp", long_text)).empty());
   CHECK(check_shape(file("agent/main.cpp", long_text + "\n")).size() == 1);
 
-  CHECK(check_names({}, "").size() == 10 + 2);
+  CHECK(check_names({}, "").size() == 10 + 3);
   const auto undeclared = check_names({file("agent/new/x.cpp", "")}, "");
   CHECK(std::count(undeclared.begin(), undeclared.end(),
                    "CMakeLists.txt: no library for agent/new") == 1);
