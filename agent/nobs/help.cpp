@@ -151,6 +151,7 @@ std::string fish() {
 
 std::vector<std::string> command_names() {
   std::vector<std::string> names;
+  names.reserve(std::size(kCommands));
   for (const auto& command : kCommands) names.emplace_back(command.name);
   return names;
 }

@@ -73,7 +73,7 @@ Authorization::Verdict Authorization::check(const std::string& token, const std:
     if (asking_ >= kMaxAsking) return {503, "other tokens are being checked; try again"};
     ++asking_;
   }
-  const auto verdict = ask(token, path);
+  auto verdict = ask(token, path);
   const std::lock_guard lock(mutex_);
   --asking_;
   if (verdict.status != 503) keep(key, verdict);

@@ -18,7 +18,7 @@ std::uint64_t first_id(WallTime start) {
 
 Board::Board(WallTime start, size_t ring) : ring_(ring), newest_id_(first_id(start)) {}
 
-void Board::post(std::shared_ptr<const publish::Report> report,
+void Board::post(const std::shared_ptr<const publish::Report>& report,
                  const std::vector<health::Change>& changes) {
   Shown shown{report, {}};
   const auto earlier = newest();  // only the main loop posts
@@ -105,7 +105,7 @@ std::string describe(const health::Change& change) {
       return device + std::string(to_lower_string(change.from)) + " -> " +
              std::string(to_lower_string(change.to));
   }
-  return device;
+  return {};
 }
 
 }  // namespace nobs::serve

@@ -52,7 +52,7 @@ class Board {
 
   explicit Board(WallTime start, size_t ring = kDefaultRing);
 
-  void post(std::shared_ptr<const publish::Report> report,
+  void post(const std::shared_ptr<const publish::Report>& report,
             const std::vector<health::Change>& changes);
 
   std::shared_ptr<const Shown> newest() const;  // null before the first cycle

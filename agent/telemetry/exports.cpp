@@ -21,16 +21,15 @@ const std::map<Scope, std::vector<Scope>> kRollUps = {
     {Scope::System, {Scope::System}},
 };
 
-std::string names_of_strategies() {
-  std::vector<std::string> names;
-  for (const Strategy strategy : kStrategies) names.emplace_back(to_string(strategy));
-  return join(names, ", ");
-}
-
-std::string names_of(const std::vector<Scope>& scopes) {
-  std::vector<std::string> names;
-  for (const Scope scope : scopes) names.emplace_back(to_string(scope));
-  return join(names, ", ");
+// "sum, avg, min"
+template <typename Values>
+std::string names_of(const Values& values) {
+  std::string names;
+  for (const auto value : values) {
+    if (!names.empty()) names += ", ";
+    names += to_string(value);
+  }
+  return names;
 }
 
 std::string quoted_text(std::string_view text) { return '"' + printable(text, 80) + '"'; }
@@ -156,7 +155,7 @@ struct Parser {
       });
       if (found == kStrategies.end()) {
         mistake(where + ".strategy: " + quoted_text(word.string_or("")) +
-                " is none; accepted are " + names_of_strategies());
+                " is none; accepted are " + names_of(kStrategies));
       } else if (std::ranges::find(strategies, *found) == strategies.end()) {
         strategies.push_back(*found);
       }

@@ -297,10 +297,11 @@ std::string Binder::help() const {
             "; default " + (hidden ? "***" : option.default_) +
             (option.env_.empty() ? "" : "; variable " + option.env_) + "\n";
   }
-  text += std::string("\n  --config=FILE\n      the YAML file; variable ") + kConfigVariable +
-          "\n\n  --print-config\n      print the options as YAML, with where each came from, and "
-          "exit\n\n  --check-config\n      only say what is wrong with the options; exit code 0 when "
-          "nothing is, else 3\n\n  --help\n      print this and exit\n";
+  text +=
+      std::string("\n  --config=FILE\n      the YAML file; variable ") + kConfigVariable +
+      "\n\n  --print-config\n      print the options as YAML, with where each came from, and "
+      "exit\n\n  --check-config\n      only say what is wrong with the options; exit code 0 when "
+      "nothing is, else 3\n\n  --help\n      print this and exit\n";
   if (!examples_.empty()) text += "\nExamples:\n";
   for (const auto& line : examples_) text += "  " + line + "\n";
   return text;

@@ -114,6 +114,7 @@ std::vector<bool> repeated_pieces(std::string_view text, const std::vector<size_
   if (rises) return {};
   std::unordered_set<std::string_view> seen;
   std::vector<bool> repeated;
+  repeated.reserve(pieces.size());
   for (const auto piece : pieces) repeated.push_back(!seen.insert(piece).second);
   return repeated;
 }

@@ -258,6 +258,7 @@ struct Registry::State {
   std::vector<std::shared_ptr<SeriesSet>> all() {
     std::vector<std::shared_ptr<SeriesSet>> list;
     const std::lock_guard lock(mutex);
+    list.reserve(families.size());
     for (const auto& [name, family] : families) list.push_back(family);
     return list;
   }

@@ -20,7 +20,8 @@ class Directory {
   // Below TMPDIR; without it in memory where that has room (a simulated tree is up to 13,770 files), else below /tmp.
   Directory() {
     std::error_code none;
-    const bool has_room = std::filesystem::space("/dev/shm", none).available > (512U << 20) && !none;
+    const bool has_room =
+        std::filesystem::space("/dev/shm", none).available > (512U << 20) && !none;
     const bool wanted = ::getenv("TMPDIR") != nullptr;  // NOLINT(concurrency-mt-unsafe)
     path_ = wanted || !has_room ? std::filesystem::temp_directory_path().string() : "/dev/shm";
     path_ += "/nobs-XXXXXX";

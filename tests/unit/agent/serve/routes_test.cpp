@@ -42,10 +42,12 @@ TEST_CASE("a scrape shows each device's state, and nothing of a part that is gon
       memory, {},
       {{health::Change::Kind::FaultBegan, 2, {.severity = api::Severity::Fatal}, {}, {}, {}}});
   auto text = handler(get("/metrics")).body;
-  CHECK(text.find("neuron_device_health{neuron_device_index=\"2\",serial=\"aaaaaaaaaaaaaaaa\",state="
-                  "\"unhealthy\"} 1\n") != std::string::npos);
   CHECK(
-      text.find("neuron_device_faults_total{neuron_device_index=\"2\",class=\"UnverifiedReport\"} 1\n") !=
+      text.find("neuron_device_health{neuron_device_index=\"2\",serial=\"aaaaaaaaaaaaaaaa\",state="
+                "\"unhealthy\"} 1\n") != std::string::npos);
+  CHECK(
+      text.find(
+          "neuron_device_faults_total{neuron_device_index=\"2\",class=\"UnverifiedReport\"} 1\n") !=
       std::string::npos);
   memory.slots[2].serial = "bbbbbbbbbbbbbbbb";
   shown.show(memory, {}, {});
