@@ -196,6 +196,12 @@ std::vector<std::string_view> telemetry_keys() {
   return keys;
 }
 
+std::optional<Version> first_driver_with(std::string_view key) {
+  for (const Identity& identity : kIdentities)
+    if (identity.key() == key) return identity.since;
+  return std::nullopt;
+}
+
 DeviceLayout find_layout(const std::optional<Version>& version,
                          const std::vector<std::string>& files) {
   DeviceLayout layout;

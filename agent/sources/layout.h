@@ -94,6 +94,9 @@ struct DeviceLayout {
 // Keys of what is read at the pace of metrics: first a device's, then a core's.
 std::vector<std::string_view> telemetry_keys();
 
+// The first driver that has the file of this key; nothing: no such file is known.
+std::optional<Version> first_driver_with(std::string_view key);
+
 DeviceLayout find_layout(const std::optional<Version>& version,
                          const std::vector<std::string>& files);
 
