@@ -62,7 +62,8 @@ TEST_CASE("nobs shows whole what this agent answers") {
   has(served.run({"devices", "7"}, 3), {"there is no device 7 on this node"});
   has(served.run({"faults", "-o=wide"}, 1), {"neuron1  HBMUncorrectable  Fatal     ReplaceNode  1 ",
                                              "HbmUncorrectedRose", "yes       00000000000000a1"});
-  has(served.run({"faults", "--severity=Warning", "--class=CollectivesHang"}, 0), {"CollectivesHang  Warning"});
+  has(served.run({"faults", "--severity=Warning", "--class=CollectivesHang"}, 0),
+      {"CollectivesHang  Warning"});
   has(served.run({"faults", "--class=Nonsense"}, 3), {"accepted are the fault classes"});
   has(served.run({"metrics", "things"}, 0), {"5      things\n"});
 }

@@ -386,7 +386,7 @@ struct OnTerminal {
 
 TEST_CASE("top takes the screen, follows its size, and gives it back") {
   FakeAgent agent;
-  OnTerminal top({"top", "--interval", "10s", agent.address()});
+  OnTerminal top({"top", "--interval", "60s", agent.address()});
   REQUIRE(top.sees("\x1b[?1049h"));
   REQUIRE(top.sees("cores: ."));
   CHECK(top.sees("\x1b[31m"));  // colours
