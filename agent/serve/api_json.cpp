@@ -35,9 +35,16 @@ Value fault_list(const std::vector<api::Fault>& faults) {
   return list;
 }
 
-Value core_json(const sources::CoreReading& core) {
+// What is read in each cycle, and what metrics had read last.
+Value core_json(const sources::CoreReading& core, const sources::DeviceTelemetry* telemetry) {
   json::Object counters;
   for (const auto& [name, count] : core.counters) counters[name] = count;
+  if (telemetry != nullptr) {
+    const auto found =
+        std::ranges::find(telemetry->cores, core.index, &sources::DeviceTelemetry::Core::index);
+    if (found != telemetry->cores.end())
+      for (const auto& [name, count] : found->values) counters[std::string(name)] = count;
+  }
   Value value = json::object({{"index", core.index}, {"counters", std::move(counters)}});
   set_known(value, "memoryBytes", core.device_memory_bytes);
   return value;
@@ -89,7 +96,7 @@ Value device_json(const Shown& shown, const api::NeuronDevice& device) {
   set_known(ecc, "sramCorrected", device.ecc.sram_corrected);
   set_known(ecc, "memCorrected", device.ecc.memory_corrected);
   json::Array cores;
-  for (const auto& core : last.cores) cores.push_back(core_json(core));
+  for (const auto& core : last.cores) cores.push_back(core_json(core, last.telemetry.get()));
   Value value = json::object({{"index", device.index},
                               {"health", to_lower_string(device.health)},
                               {"faultGeneration", device.generation},

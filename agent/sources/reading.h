@@ -54,8 +54,8 @@ struct DeviceTelemetry {
     int index = 0;
     std::vector<NamedValue> values;
   };
-  std::uint64_t number = 0;  // counts up at each reading of this device
-  SteadyTime read_at{};
+  std::uint64_t number =
+      0;  // counts up at each reading of this device; new ones are as of its read_at
   std::vector<NamedValue> device;
   std::vector<Core> cores;
 };

@@ -174,9 +174,9 @@ void Meters::take_telemetry(const sources::DeviceReading& device, DeviceState& s
   const double seconds =
       state.telemetry_number == 0
           ? 0
-          : std::chrono::duration<double>(telemetry.read_at - state.telemetry_at).count();
+          : std::chrono::duration<double>(device.read_at - state.telemetry_at).count();
   state.telemetry_number = telemetry.number;
-  state.telemetry_at = telemetry.read_at;
+  state.telemetry_at = device.read_at;
 
   for (const auto& [name, value] : telemetry.device)
     set_driver_value(*state.device, Scope::Device, name, value, is_continued, 0);

@@ -103,7 +103,8 @@ class Demo {
       launch(std::string("agent of ") + name,
              {test::program("neuron-observer-agent"), std::string("--node-name=") + name,
               "--kubeconfig=" + kubeconfig(), "--collection.sysfs_path=" + directory + "/host/sys",
-              "--collection.proc_path=" + directory + "/host/proc", "--daemon.port=0"},
+              "--collection.proc_path=" + directory + "/host/proc", "--daemon.port=0",
+              "--daemon.socket="},
              directory + "/agent.log");
     }
     launch("operator",

@@ -61,6 +61,7 @@ void SimNode::start_agent(std::vector<std::string> more_flags) {
                                       "--health.unreachable_after=1s",
                                       "--heartbeat.interval=1s",
                                       "--daemon.port=0",
+                                      "--daemon.socket=",
                                       "--log.level=debug"};
   command.insert(command.end(), more_flags.begin(), more_flags.end());
   agent_ = std::make_unique<Process>(command, directory_ + "/agent.log");

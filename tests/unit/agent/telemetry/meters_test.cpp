@@ -41,7 +41,7 @@ struct Node {
                      std::uint64_t value) {
     auto telemetry = std::make_shared<sources::DeviceTelemetry>();
     telemetry->number = ++number;
-    telemetry->read_at = SteadyTime(at);
+    device(index).read_at = SteadyTime(at);
     for (int core = 0; core < 2; ++core) telemetry->cores.push_back({core, {{name, value}}});
     device(index).telemetry = telemetry;
   }
