@@ -18,6 +18,9 @@ struct Headers {
   size_t count(std::string_view name) const;
 };
 
+// RFC 9110's words for the statuses that we answer; empty for others.
+std::string_view reason_phrase(int status);
+
 struct Request {
   std::string method = "GET";
   std::string target = "/";  // path and query, already percent-encoded

@@ -35,48 +35,11 @@ constexpr size_t kReadSize = 16U << 10;
 
 TimePoint now() { return std::chrono::steady_clock::now(); }
 
-const char* reason_phrase(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 201:
-      return "Created";
-    case 400:
-      return "Bad Request";
-    case 401:
-      return "Unauthorized";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 409:
-      return "Conflict";
-    case 410:
-      return "Gone";
-    case 413:
-      return "Content Too Large";
-    case 422:
-      return "Unprocessable Content";
-    case 429:
-      return "Too Many Requests";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 500:
-      return "Internal Server Error";
-    case 503:
-      return "Service Unavailable";
-    default:
-      return "";
-  }
-}
-
 // Status line and headers with the empty line. A handler's header that is not allowed makes it a 500 without body.
 std::string head_of(Answer& answer, const char* framing_name, const std::string& framing) {
   const auto compose = [&](const Headers& headers, std::string& head) {
-    head =
-        "HTTP/1.1 " + std::to_string(answer.status) + ' ' + reason_phrase(answer.status) + "\r\n";
+    head = "HTTP/1.1 " + std::to_string(answer.status) + ' ' +
+           std::string(reason_phrase(answer.status)) + "\r\n";
     return write_headers(headers, head);
   };
   for (const auto* ours : {"Connection", "Content-Length", "Transfer-Encoding"})
