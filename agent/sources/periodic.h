@@ -51,11 +51,6 @@ class Periodic {
         shared_->is_reading && std::chrono::steady_clock::now() - shared_->began_at > deadline_;
     return latest;
   }
-  // Until the first read has ended, or the limit; for tests and the first scrape.
-  bool wait_for_first(std::chrono::milliseconds limit) const {
-    std::unique_lock lock(shared_->mutex);
-    return shared_->changed.wait_for(lock, limit, [&] { return shared_->latest.value != nullptr; });
-  }
 
  private:
   struct Shared {

@@ -65,7 +65,6 @@ void set_driver_value(Entity& entity, Scope scope, std::string_view key, std::ui
 }
 
 void hide(Entity& entity) {
-  entity.is_present = false;
   for (Meter& meter : entity.meters) meter.is_present = false;
 }
 
@@ -109,7 +108,6 @@ void Meters::take_device(const sources::DeviceReading& device, const std::string
     state.device = &add(Scope::Device);
     state.device->device = device.index;
   }
-  state.device->is_present = true;
   const bool is_same_load = state.epoch == epoch;
   const bool is_same_part =
       device.serial.empty() || state.serial.empty() || device.serial == state.serial;
@@ -157,7 +155,6 @@ void Meters::take_device(const sources::DeviceReading& device, const std::string
       found->core = core.index;
       found->neuroncore = device.index * cores_per_device + core.index;
     }
-    found->is_present = true;
     for (const auto& [name, value] : core.counters)
       set_driver_value(*found, Scope::Core, name, value, is_continued, 0);
     if (core.device_memory_bytes)
@@ -218,7 +215,6 @@ void Meters::take(const sources::FabricReading& reading) {
       found->efa_device = port.device;
       found->efa_port = port.port;
     }
-    found->is_present = true;
     for (const auto& [name, value] : port.counters)
       if (const Metric* metric = find_metric(name); metric && metric->scope == Scope::Efa)
         set_counter(found->meters[slot_of(*metric)], value, true);
@@ -259,7 +255,6 @@ void Meters::take(const sources::SystemReading& reading) {
         entity = &add(Scope::Vcpu);
         entity->cpu = index;
       }
-      entity->is_present = true;
       for (const auto& [name, value] : {std::pair{"vcpu_user_percent", share->user},
                                         std::pair{"vcpu_nice_percent", share->nice},
                                         std::pair{"vcpu_system_percent", share->system},

@@ -36,7 +36,6 @@ struct Entity {
   int neuroncore = -1;         // core: among the node's physical ones
   int cpu = -1;
   std::string efa_device, efa_port;
-  bool is_present = true;
   std::vector<Meter> meters;  // by slot_of
 };
 

@@ -62,19 +62,4 @@ std::vector<metrics::Family> Telemetry::families() const {
   return families;
 }
 
-std::vector<SourceState> Telemetry::sources() const {
-  std::vector<SourceState> states;
-  const auto add = [&](std::string name, const auto& latest) {
-    SourceState state{std::move(name), {}, {}, latest.is_late};
-    if (latest.value) {
-      state.age = std::chrono::steady_clock::now() - latest.read_at;
-      state.took = latest.took;
-    }
-    states.push_back(std::move(state));
-  };
-  add("efa", fabric_.latest());
-  add("system", system_.latest());
-  return states;
-}
-
 }  // namespace nobs::telemetry

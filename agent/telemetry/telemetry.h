@@ -30,13 +30,6 @@ struct TelemetryOptions {
   std::function<NodeFacts()> facts;    // called for each scrape; may be empty
 };
 
-// How a source beside the devices is doing.
-struct SourceState {
-  std::string name;                                   // "efa", "system"
-  std::optional<std::chrono::nanoseconds> age, took;  // of the last reading
-  bool is_late = false;
-};
-
 class Telemetry {
  public:
   Telemetry(TelemetryOptions options, sources::Collector& collector);
@@ -44,7 +37,6 @@ class Telemetry {
   void use(Exports exports);
   void take(const sources::NodeReading& reading);
   std::vector<metrics::Family> families() const;
-  std::vector<SourceState> sources() const;
 
  private:
   using Names = std::set<std::string, std::less<>>;
